@@ -395,11 +395,33 @@ impl Retrieval {
         user: UserId,
         search: SearchQuery,
     ) -> Result<RankedHits, Error> {
-        // Before the permit: while a service computes the vector of this query, others are searched for.
         let vector = self.service_vector(request, user, &search.query).await?;
-        // A permit before anything else, in turns between users: searches of one account do not delay those of others.
+        let is_incomplete = self.is_incomplete(user).await?;
+        // Other nodes write to an index on a server too.
+        if self.engine.is_remote() {
+            self.languages.refresh(user, || self.engine.forget_languages(user)).await?;
+        }
+        // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
+        let unindexed = self.unindexed.read(user, &search).await?;
+        let user_search = UserSearch {
+            db: &self.db,
+            engine: &self.engine,
+            user,
+            unindexed: &unindexed,
+            is_incomplete,
+            vector: vector.as_ref(),
+            ends_at: request.ends_at(self.reserved_time()),
+        };
+        // In turns between users: searches of one account do not delay those of others. What waits for a service or the database
+        // comes before, because it needs no core.
         let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
-        self.search_as_written(request, user, search, vector).await
+        let mut found = if search.query.has_operators() {
+            operators::search(user_search, search).await?
+        } else {
+            self.engine.search(user, search, &unindexed, is_incomplete, vector).await?
+        };
+        found.may_lack_passages |= unindexed.lack_texts();
+        Ok(found)
     }
 
     /// Returns the part of the time of a request that is left when the index has not answered.
@@ -433,39 +455,6 @@ impl Retrieval {
         let vector = request.run_within(reserve, asked).await.unwrap_or(None);
         request.keep_embedding(&query.plain, vector.clone());
         Ok(vector)
-    }
-
-    /// Returns the best passages for the words as they are written, whose vector is this one if a service embeds. Call it with a permit.
-    async fn search_as_written(
-        &self,
-        request: &RequestSearches,
-        user: UserId,
-        search: SearchQuery,
-        vector: Option<Embedding>,
-    ) -> Result<RankedHits, Error> {
-        let is_incomplete = self.is_incomplete(user).await?;
-        // Other nodes write to an index on a server too.
-        if self.engine.is_remote() {
-            self.languages.refresh(user, || self.engine.forget_languages(user)).await?;
-        }
-        // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
-        let unindexed = self.unindexed.read(user, &search).await?;
-        let mut found = if search.query.has_operators() {
-            let user_search = UserSearch {
-                db: &self.db,
-                engine: &self.engine,
-                user,
-                unindexed: &unindexed,
-                is_incomplete,
-                vector: vector.as_ref(),
-                ends_at: request.ends_at(self.reserved_time()),
-            };
-            operators::search(user_search, search).await?
-        } else {
-            self.engine.search(user, search, &unindexed, is_incomplete, vector).await?
-        };
-        found.may_lack_passages |= unindexed.lack_texts();
-        Ok(found)
     }
 
     /// Returns whether a search of a user is only lexical now, without one: the AI is paused, no model is available, the index may lack

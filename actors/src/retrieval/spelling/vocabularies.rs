@@ -12,8 +12,9 @@ use concurrency::{FairSemaphore, KeyedMutex, Lane, Workers};
 use database::Db;
 use errors::Error;
 use library::clock::Clock;
+use moka::sync::Cache;
 use search::spelling::Vocabulary;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use values::id::{DocumentId, UserId};
 
 use super::kept_vocabulary::{KeptVocabulary, UpdateCause};
@@ -28,14 +29,24 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 const MAX_UPDATE_WAIT: Duration = Duration::from_secs(2);
 /// Reads of the newest texts at the same time: each takes a core and many pages of the database.
 const MAX_SHORT_READS: usize = 2;
+/// Users whose last read is kept for the queries that wait for it.
+const MAX_LAST_READS: u64 = 64;
 
 /// The words of a library.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct UserVocabularies {
     /// The words, in one vocabulary or in several.
     pub vocabularies: Vec<Arc<Vocabulary>>,
     /// Whether all of them could be read in time.
     pub is_whole: bool,
+}
+
+/// What a query has read.
+#[derive(Clone)]
+struct LastRead {
+    /// When the read began. It has the words of everything that was saved before.
+    began: Instant,
+    words: UserVocabularies,
 }
 
 /// The vocabularies of users. Clones share them.
@@ -44,6 +55,8 @@ pub struct Vocabularies {
     updates: VocabularyUpdates,
     /// Held while a query reads the newest texts of a user: others of the user wait for what it reads.
     reads: KeyedMutex<UserId>,
+    /// The last read of a user, for as long as a query may wait for it.
+    last_reads: Cache<UserId, LastRead>,
     short_reads: FairSemaphore<UserId>,
     max_update_wait: Duration,
 }
@@ -55,6 +68,7 @@ impl Vocabularies {
         Self {
             updates: VocabularyUpdates::new(db, workers, clock, store),
             reads: KeyedMutex::default(),
+            last_reads: Cache::builder().max_capacity(MAX_LAST_READS).time_to_live(MAX_WAIT).build(),
             short_reads: FairSemaphore::new(MAX_SHORT_READS, MAX_WAIT),
             max_update_wait: MAX_UPDATE_WAIT,
         }
@@ -68,7 +82,9 @@ impl Vocabularies {
     /// # Errors
     /// [`Error::Internal`] when the database or the worker thread fails.
     pub async fn of_user(&self, user: UserId) -> Result<UserVocabularies, Error> {
-        timeout(MAX_WAIT, self.find(user)).await.unwrap_or_else(|_| Ok(UserVocabularies::default()))
+        timeout(MAX_WAIT, self.find(user, Instant::now()))
+            .await
+            .unwrap_or_else(|_| Ok(UserVocabularies::default()))
     }
 
     /// Notes that documents of a user have changed ([`VocabularyUpdates::note_change`]).
@@ -86,11 +102,25 @@ impl Vocabularies {
     /// # Errors
     /// [`Error::Internal`] when the file cannot be removed.
     pub async fn delete_user(&self, user: UserId) -> Result<(), Error> {
+        self.last_reads.invalidate(&user);
         self.updates.delete_user(user).await
     }
 
-    async fn find(&self, user: UserId) -> Result<UserVocabularies, Error> {
+    /// Returns the words of everything that was saved before the query was `asked_at`. Queries that wait for each other while the library
+    /// changes share a read that began after they were asked.
+    async fn find(&self, user: UserId, asked_at: Instant) -> Result<UserVocabularies, Error> {
         let _lock = self.reads.lock(user).await;
+        if let Some(last) = self.last_reads.get(&user).filter(|last| last.began >= asked_at) {
+            return Ok(last.words);
+        }
+        let began = Instant::now();
+        let words = self.read(user).await?;
+        self.last_reads.insert(user, LastRead { began, words: words.clone() });
+        Ok(words)
+    }
+
+    /// Reads the words. Call it with the lock of the user.
+    async fn read(&self, user: UserId) -> Result<UserVocabularies, Error> {
         // Before the words: a document that is saved meanwhile makes them be read again.
         let state = self.updates.state(user).await?;
         let kept = self.updates.kept_of(user, Lane::Foreground).await?;

@@ -156,6 +156,22 @@ async fn vocabulary_is_current_until_the_library_changes() {
 }
 
 #[tokio::test]
+async fn queries_that_waited_for_a_read_share_it() {
+    let library = TestedLibrary::new().await;
+    let words_of = |asked_at| library.vocabularies.find(library.owner, asked_at);
+    let nearest = |found: UserVocabularies| {
+        nearest_word(found.vocabularies.iter().map(Arc::as_ref), "hern", |_| true).map(str::to_owned)
+    };
+    let before_the_read = Instant::now();
+    assert_eq!(nearest(words_of(before_the_read).await.unwrap()), None);
+
+    library.add_texts(0, ["heron"].into_iter()).await;
+
+    assert_eq!(nearest(words_of(before_the_read).await.unwrap()), None, "the words of its time are read");
+    assert_eq!(nearest(words_of(Instant::now()).await.unwrap()), some("heron"));
+}
+
+#[tokio::test]
 async fn first_query_of_a_large_library_has_all_words() {
     let library = TestedLibrary::large().await;
 

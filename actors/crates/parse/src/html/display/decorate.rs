@@ -273,12 +273,12 @@ mod tests {
     }
 
     #[test]
-    fn pictures_come_from_this_server_or_not_at_all() {
-        let html = "<figure><img src=\"https://evil.example/a.png\" alt=\"A &quot;b&quot;\"></figure><img src=\"x\" alt=\"gone\">";
+    fn pictures_come_from_this_server_or_as_text() {
+        let html = "<figure><img src=\"https://evil.example/a.png\" alt=\"A &quot;b&quot;\"></figure><img src=\"x\" alt=\"<b>gone\">";
 
         assert_eq!(
             shown(html, &[], None),
-            "<figure><img src=\"/img/1\" alt=\"A &quot;b&quot;\" width=\"4\" height=\"3\" loading=\"lazy\" decoding=\"async\"></figure>"
+            "<figure><img src=\"/img/1\" alt=\"A &quot;b&quot;\" width=\"4\" height=\"3\" loading=\"lazy\" decoding=\"async\"></figure>&lt;b&gt;gone"
         );
         let picture = |_: &str| Some(PictureView { address: "/img/1".to_owned(), size: None });
         let links = Decoration {
