@@ -1,7 +1,7 @@
 """Time to first byte, CPU-time, bytes and own assets of the pages of the web app, in a library of realistic size.
 
     cargo build --release --bin carrel
-    python3.11 tests/bench/pages.py --carrel target/release/carrel [--bookmarks 20000] [--requests 200]
+    python3.11 tests/bench/pages.py --carrel target/release/carrel [--bookmarks 20000] [--requests 200] [--lighthouse]
 
 The library is one of library.py with its passages in the index. Each page is requested over one connection that stays open, without
 compression. Printed are for each page: the median and the 99th percentile of the time to the first byte of the response in milliseconds
@@ -10,20 +10,26 @@ imports and stylesheets name (`assets`, each counted once), and the bytes of tho
 
 The baseline is the sign-in page, which reads no data of a user and is measured first: `first_to_signin` and `cpu_to_signin` are the ratios
 to it. The last line has the bytes of all assets that any of the pages uses.
+
+`--lighthouse` opens home, library, reader and search in Chromium too, and prints what lighthouse.mjs prints of them.
 """
 
 import gzip
 import http.client
+import pathlib
 import re
 import statistics
+import subprocess
 import time
 import urllib.parse
 
 from imports import Browser
 from library import Library, add_arguments, serving_library
-from service import Service, arguments, machine, say
+from service import PASSWORD, Service, arguments, machine, say
 
 WARM_UP_REQUESTS = 10
+# The pages that are opened in a browser.
+OPENED_PAGES = ("home", "library", "reader", "search")
 # What HTML, modules and stylesheets name: links, sources, imports at start, and `url(...)`.
 NAMED = re.compile(r"""(?:href="|src="|from\s*"|import\s*"|url\(["']?)([^"')#]+)""")
 IS_ASSET = re.compile(r"\.(?:js|css|svg|woff2|png)$")
@@ -90,6 +96,15 @@ def paths_of(library: Library) -> dict[str, str]:
         "keys": "/settings/keys", "usage": "/settings/usage"}
 
 
+def open_in_browser(service: Service, library: Library) -> None:
+    """Prints the scores of pages in a browser."""
+    paths = paths_of(library)
+    script = pathlib.Path(__file__).with_name("lighthouse.mjs")
+    base = f"http://127.0.0.1:{service.port}"
+    opened = [paths[name] for name in OPENED_PAGES]
+    subprocess.run(["node", script, base, library.email, PASSWORD, *opened], check=True)
+
+
 def measure(args, bookmarks: int) -> None:
     with serving_library(args.carrel, args.library, bookmarks, indexed=True) as (service, library):
         pages = Pages(service, library.email)
@@ -101,12 +116,15 @@ def measure(args, bookmarks: int) -> None:
                       for short, figure in (("first", "first_ms"), ("cpu", "cpu_us"))}
             say(bookmarks=bookmarks, page=name, **figures, **ratios)
         say(all_assets=len(pages.assets), all_bytes=sum(map(len, pages.assets.values())))
+        if args.lighthouse:
+            open_in_browser(service, library)
 
 
 if __name__ == "__main__":
     parser = arguments(__doc__, data=False, models=False)
     add_arguments(parser, 20_000)
     parser.add_argument("--requests", type=int, default=200, metavar="N", help="of each page")
+    parser.add_argument("--lighthouse", action="store_true", help="open some pages in Chromium too")
     measured = parser.parse_args()
     machine()
     for count in measured.bookmarks:
