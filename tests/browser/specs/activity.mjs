@@ -1,14 +1,11 @@
 // The activity: a chart and lines of the same calls, filters in the address, and a file; never what was searched for.
 import assert from "node:assert/strict";
+import { callMcp } from "../lib/mcp.mjs";
 
 const CANARY = "quaggacanary";
 
 /** Calls a tool of the MCP server. */
-const call = (base, secret, tool, args) => fetch(`${base}/mcp`, {
-  method: "POST",
-  headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream", "User-Agent": "bookworm/3.1" },
-  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: tool, arguments: args } }),
-});
+const call = (base, secret, tool, args) => callMcp(base, secret, "tools/call", { name: tool, arguments: args });
 
 export async function setUp(world) {
   const session = await world.signUp();

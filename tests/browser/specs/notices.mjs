@@ -1,14 +1,13 @@
 // Notices: what a key did for the first time, and the button that ends its access.
 import assert from "node:assert/strict";
+import { callMcp } from "../lib/mcp.mjs";
 
 /** An account whose key was used for the first time. Returns the secret of the key. */
 async function withNotice(world) {
   const session = await world.signUp();
   await session.api("POST", "/onboarding/end", {});
   const { secret } = await session.api("POST", "/keys", { name: "Desk assistant", kind: "mcp" });
-  const request = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
-  const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
-  const use = () => fetch(`${world.base}/mcp`, { method: "POST", headers, body: JSON.stringify(request) });
+  const use = () => callMcp(world.base, secret, "tools/list");
   await use();
   await session.until("/notices", (list) => list.notices.length === 1);
   return { session, use };
