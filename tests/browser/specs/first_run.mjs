@@ -1,6 +1,7 @@
 // The first account of a server, and a further one, created in the browser.
 import assert from "node:assert/strict";
 import { newPage } from "../lib/browser.mjs";
+import { checkPage } from "../lib/checks.mjs";
 import { startServer } from "../lib/server.mjs";
 import { PASSWORD, World } from "../lib/world.mjs";
 
@@ -21,8 +22,10 @@ async function assertAccount(page, name) {
 export const tests = {
   "the first account of a server is created in the browser": async (t) => {
     const server = await startServer();
-    const page = await newPage(new World(server.base, t.world.browser, t.site));
+    const world = new World(server.base, t.world.browser, t.site);
+    const page = await newPage(world);
     try {
+      await checkPage(world, { path: "/setup" });
       await page.goto("/");
       await page.waitForURL("**/setup");
       const password = page.getByLabel("Password", { exact: true });

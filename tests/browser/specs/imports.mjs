@@ -4,11 +4,32 @@ import { pdf } from "../lib/files.mjs";
 
 const BOOKMARKS = '<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><A HREF="https://example.org/heron">Herons</A><DT><A HREF="javascript:0">No address</A></DL>';
 
-export async function setUp(world) {
-  return { session: await world.signUp("Mara") };
+const MORE_BOOKMARKS = BOOKMARKS.replace("</DL>", '<DT><A HREF="https://example.org/gull">Gulls</A></DL>');
+
+/** Sends a file of bookmarks for a preview. Returns the path of the import, once it is read. */
+async function stageImport(session, text) {
+  const form = new FormData();
+  form.set("dryRun", "true");
+  form.set("file", new Blob([text], { type: "text/html" }), "bookmarks.html");
+  const headers = { Cookie: `${session.cookie.name}=${session.cookie.value}` };
+  const answer = await (await fetch(`${session.world.base}/app/api/imports`, { method: "POST", headers, body: form })).json();
+  if (!answer.data) throw new Error(`POST /imports: ${JSON.stringify(answer.error)}`);
+  const path = `/imports/${answer.data.import.id}`;
+  await session.until(path, (it) => it.import.status === "checked");
+  return path;
 }
 
-export const pages = (world, { session }) => [
+export async function setUp(world) {
+  const session = await world.signUp("Mara");
+  const done = await stageImport(session, BOOKMARKS);
+  await session.api("POST", `${done}/start`, {});
+  await session.until(done, (it) => it.import.status === "done");
+  return { session, done, preview: await stageImport(session, MORE_BOOKMARKS) };
+}
+
+export const pages = (world, { session, done, preview }) => [
+  { name: "import preview", path: preview, session },
+  { name: "import done", path: done, session },
   { name: "uploads", path: "/uploads", session },
   { name: "uploads failed", path: "/uploads?stage=failed", session },
   { name: "import", path: "/imports/new", session },

@@ -1,14 +1,24 @@
 // API keys, connecting an assistant, connected apps, usage, and setting a lost password.
 import assert from "node:assert/strict";
+import { callMcp } from "../lib/mcp.mjs";
 
 export async function setUp(world) {
   const session = await world.signUp();
   const created = await session.api("POST", "/keys", { name: "Night notes <script> script with a name that goes on and on and on until it wraps", kind: "mcp", scopes: ["read:library", "read:projects"] });
-  return { session, key: created.key };
+  return { session, key: created.key, fresh: await world.signUp() };
 }
 
-export function pages(world, { session, key }) {
+/** Creates a key on the page of its form, in any language, and waits for the page with its secret. */
+async function showSecret(page) {
+  await page.locator("#f-name").fill("Night notes");
+  await page.locator('form[action="/settings/keys/new"] button').click();
+  await page.locator("#secret").waitFor();
+}
+
+export function pages(world, { session, key, fresh }) {
   return [
+    // Each look at the page creates a key, and a plan has few.
+    { name: "secret of a key", path: "/settings/keys/new", session: fresh, prepare: showSecret },
     { name: "keys", path: "/settings/keys", session },
     { name: "new key", path: "/settings/keys/new", session },
     { name: "new REST key", path: "/settings/keys/new?kind=rest", session },
@@ -30,11 +40,7 @@ async function create(page, name) {
   return page.locator("#secret").innerText();
 }
 
-const call = (base, secret) => fetch(`${base}/mcp`, {
-  method: "POST",
-  headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json", Accept: "application/json, text/event-stream", "User-Agent": "bookworm/3.1" },
-  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
-});
+const call = (base, secret) => callMcp(base, secret, "tools/list");
 
 export const tests = {
   "the secret is in the page once and never again": async (t) => {

@@ -24,6 +24,14 @@ export async function setUp(world) {
   return { session, empty, shelf, search, started };
 }
 
+/** Selects the first row by its key, and goes on to what asks for the tag or the collection. */
+const selectFirst = (key, field) => async (page) => {
+  await page.keyboard.press("j");
+  await page.keyboard.press(key);
+  await page.waitForURL("**/library/bulk");
+  await page.locator(field).waitFor();
+};
+
 export function pages(world, { session, empty, shelf, search, started }) {
   const own = [
     ["library", "/library"], ["library cards", "/library?view=cards"], ["library titles", "/library?view=titles&sort=title"],
@@ -37,6 +45,8 @@ export function pages(world, { session, empty, shelf, search, started }) {
   return [
     ...own.map(([name, path]) => ({ name, path, session })),
     { name: "library fault", path: "/library?q=is:gone", session, status: 422 },
+    { name: "tag of a selection", path: "/library", session, prepare: selectFirst("t", "#f-tag") },
+    { name: "collection of a selection", path: "/library", session, prepare: selectFirst("c", "#f-to") },
     ...["/library", "/library/trash", "/collections", "/tags", "/saved-searches"].map((path) => ({ name: `empty ${path.slice(1)}`, path, session: empty })),
   ];
 }

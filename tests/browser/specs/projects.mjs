@@ -5,16 +5,22 @@ export async function setUp(world) {
   const session = await world.signUp("Ines Okafor");
   const { project } = await session.api("POST", "/projects", { name: "Harbour book", description: "A short book on one small port.", instructions: "Write in plain English." });
   const path = `/projects/${project.id}`;
-  await session.api("POST", `${path}/decisions`, { title: "The book ends in 1974", body: "No afterword.", status: "decided" });
+  const { decision } = await session.api("POST", `${path}/decisions`, { title: "The book ends in 1974", body: "No afterword.", status: "decided" });
   await session.api("POST", `${path}/decisions`, { title: "Skarnholm keeps its spelling" });
   await session.api("POST", `${path}/notes`, { title: "The order of chapters", bodyMd: "One, two.", pinned: true });
   const items = Array.from({ length: 60 }, (_, n) => ({ url: `https://harbour.example/${"a-long-address-".repeat(8)}/${n}` }));
   await session.api("POST", `/library${path}/items`, { items });
   const old = await session.api("POST", "/projects", { name: "Old book", status: "archived" });
-  return { session, project, old: old.project };
+  return { session, project, decision, old: old.project };
 }
 
-export function pages(world, { session, project, old }) {
+/** Opens the form of a new decision over the page. */
+async function openDecisionForm(page) {
+  await page.locator('a[data-dialog][href$="/decisions/new"]').click();
+  await page.locator("dialog[open] #f-title").waitFor();
+}
+
+export function pages(world, { session, project, decision, old }) {
   return [
     { name: "list", path: "/projects", session },
     { name: "new", path: "/projects/new", session },
@@ -23,6 +29,9 @@ export function pages(world, { session, project, old }) {
     { name: "notes", path: `/projects/${project.id}?part=notes`, session },
     { name: "archived", path: `/projects/${old.id}`, session },
     { name: "edit", path: `/projects/${project.id}/edit`, session },
+    { name: "decision", path: `/projects/${project.id}/decisions/${decision.id}`, session },
+    { name: "dialog of a new decision", path: `/projects/${project.id}?part=decisions`, session, prepare: openDecisionForm },
+    { name: "new source", path: `/projects/${project.id}/sources/new`, session },
   ];
 }
 

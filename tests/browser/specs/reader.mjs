@@ -33,6 +33,18 @@ async function mark(session, saved, words, color = "yellow", note) {
   return session.api("POST", `/documents/${saved.documentId}/highlights`, { startOffset, endOffset, version: 1, color, ...(note ? { note } : {}) });
 }
 
+const LOST_WORDS = "Water passing over it pushes it down";
+const FOUND_WORDS = "Water flowing over it presses it down";
+
+/** Saves a page whose highlight is lost, because another text has replaced its words. */
+async function savePageWithLostHighlight(session) {
+  const saved = await savePage(session, PAGE);
+  const { highlight } = await mark(session, saved, LOST_WORDS);
+  await session.api("POST", `/bookmarks/${saved.bookmarkId}/content`, { html: PAGE.replace(LOST_WORDS, FOUND_WORDS) });
+  await session.until(`/documents/${saved.documentId}/highlights`, (answer) => answer.highlights[0].anchorState === "lost");
+  return { ...saved, findPath: `${saved.path}/highlights/${highlight.highlightId}/find` };
+}
+
 export async function setUp(world) {
   const session = await world.signUp();
   const article = await savePage(session, PAGE, { tags: ["tides"], notes: "Read with the chart." });
@@ -44,17 +56,20 @@ export async function setUp(world) {
   const japanese = await savePage(session, JAPANESE);
   const { bookmark: gone } = await session.save({ url: world.site.fail("/gone", 404) });
   await session.until(`/library/bookmarks/${gone.bookmarkId}`, (answer) => answer.bookmark.status === "failed");
+  const lost = await savePageWithLostHighlight(session);
   const other = await world.signUp("Nobody yet");
-  return { session, article, plain, place, arabic, japanese, gone: { ...gone, path: `/read/${gone.documentId}` }, other };
+  return { session, article, plain, place, arabic, japanese, gone: { ...gone, path: `/read/${gone.documentId}` }, lost, other };
 }
 
-export function pages(world, { session, article, place, arabic, japanese, gone, other }) {
+export function pages(world, { session, article, place, arabic, japanese, gone, lost, other }) {
   return [
     { name: "reader", path: article.path, session },
     { name: "reader at a place", path: `${article.path}?at=${place.join("-")}#at`, session },
     { name: "reader right to left", path: arabic.path, session },
     { name: "reader Japanese", path: japanese.path, session },
     { name: "reader failed", path: gone.path, session },
+    { name: "reader with a lost highlight", path: lost.path, session },
+    { name: "find a highlight again", path: lost.findPath, session },
     { name: "highlights", path: "/highlights", session },
     { name: "highlights of a colour", path: "/highlights?color=green", session },
     { name: "highlights none", path: "/highlights?color=pink", session },
@@ -166,6 +181,30 @@ export const tests = {
     const offset = await again.evaluate(() => document.querySelector("c-reader").firstVisible());
     await session.api("PATCH", "/settings", { preset: "page" });
     assert.ok(Math.abs(offset - kept.position.offset) < 400, `${offset} ${kept.position.offset}`);
+  },
+
+  "a lost highlight is placed on words like its own": async (t) => {
+    const { session, lost } = t.data;
+    const page = await t.open({ session });
+    await page.goto(lost.path);
+    await page.getByRole("link", { name: "Find it again" }).click();
+    await page.locator(".candidates li", { hasText: FOUND_WORDS }).getByRole("button", { name: "Highlight this" }).click();
+    await page.locator("#toast", { hasText: "back in the text" }).waitFor();
+    const [highlight] = await highlightsOf(session, lost);
+    assert.equal(highlight.text, FOUND_WORDS);
+    assert.notEqual(highlight.anchorState, "lost");
+  },
+
+  "a printed article has its highlights and notes, and no controls": async (t) => {
+    const { session, article } = t.data;
+    const page = await t.open({ session });
+    await page.goto(article.path);
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    for (const control of [".read-bar", ".outline", ".read-end", ".note-edit"]) assert.ok(!(await page.locator(control).first().isVisible()), control);
+    assert.ok(await page.getByRole("heading", { name: "Eleven minutes of mud" }).isVisible());
+    assert.equal((await page.locator("#text mark.c-green").allInnerTexts()).join(""), "less like a floor");
+    assert.ok(await page.locator(".sidenote > p.pre-line", { hasText: "In a different word." }).isVisible());
   },
 
   "the list of highlights is filtered in place and exported": async (t) => {

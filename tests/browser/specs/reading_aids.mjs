@@ -16,7 +16,14 @@ export async function setUp(world) {
   return { session, project, clock: await savePage(session, PAGE) };
 }
 
+/** Opens the footnote of the text. */
+async function openFootnote(page) {
+  await page.locator("sup a").click();
+  await page.getByRole("dialog").waitFor();
+}
+
 export const pages = (world, { session, clock }) => [
+  { name: "open footnote", path: clock.path, session, prepare: openFootnote },
   { name: "reader with footnotes", path: clock.path, session },
   { name: "words to a project", path: `${clock.path}/project?at=0-20`, session },
 ];

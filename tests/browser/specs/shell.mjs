@@ -6,6 +6,12 @@ export async function setUp(world) {
   return { session: await world.signUp() };
 }
 
+/** Presses the key of a dialog, and waits for what it shows. */
+const openBy = (key, selector) => async (page) => {
+  await page.keyboard.press(key);
+  await page.locator(`dialog[open] ${selector}`).waitFor();
+};
+
 export function pages(world, { session }) {
   const signedIn = [
     ["home", "/"], ["settings", "/settings"], ["account", "/settings/account"], ["delete account", "/settings/account/delete"],
@@ -14,6 +20,9 @@ export function pages(world, { session }) {
   ];
   return [
     ...signedIn.map(([name, path]) => ({ name, path, session })),
+    { name: "palette over a page", path: "/settings", session, prepare: openBy("Control+k", "[role=option][aria-selected=true]") },
+    { name: "keys over a page", path: "/settings", session, prepare: openBy("?", ".keys-cols") },
+    { name: "saving over a page", path: "/settings", session, prepare: openBy("n", "#f-urls") },
     { name: "sign in", path: "/sign-in" },
     { name: "sign up", path: "/sign-up" },
     { name: "offline", path: "/offline" },
