@@ -1,5 +1,6 @@
 // Recordings: the player, and the transcript that it follows.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { upload, wav } from "../lib/files.mjs";
 import { LINES } from "../lib/speech.mjs";
 
@@ -14,11 +15,13 @@ export const pages = (world, { session, path }) => [{ name: "recording", path, s
 const isAt = (page, seconds) => page.waitForFunction((at) => Math.abs(document.getElementById("media").currentTime - at) < 0.5, seconds);
 const row = (page, text) => page.locator(".said-row", { hasText: text });
 
+const waitUntilPlayable = (page) => page.waitForFunction(() => document.getElementById("media")?.readyState > 0);
+
 /** Opens the recording once it can be played. */
 async function opened(t, path = t.data.path) {
   const page = await t.open({ session: t.data.session });
   await page.goto(path);
-  await page.waitForFunction(() => document.getElementById("media").readyState > 0);
+  await waitUntilPlayable(page);
   return page;
 }
 
@@ -31,6 +34,31 @@ export const tests = {
     await page.getByRole("slider", { name: "Position" }).fill("12");
     await isAt(page, 12);
     assert.match(await page.getByRole("slider", { name: "Position" }).getAttribute("aria-valuetext"), /^0:12 of 0:20/);
+  },
+
+  "an uploaded recording goes to the line that is clicked": async (t) => {
+    const session = await t.world.signUp("Uploader");
+    const page = await t.open({ session });
+    await page.goto("/uploads");
+    await page.getByLabel("Choose files").setInputFiles({ name: "harbour.wav", mimeType: "audio/wav", buffer: wav(18) });
+    await session.until("/uploads", (it) => it.uploads[0]?.status === "ready", 60);
+    await page.reload();
+    await page.getByRole("link", { name: "harbour" }).first().click();
+    await page.waitForURL("**/read/**");
+    await waitUntilPlayable(page);
+    const [, , [third, , words]] = LINES;
+    await row(page, words).locator(".place").click();
+    await isAt(page, third);
+  },
+
+  "the transcript is downloaded as captions with its times": async (t) => {
+    const page = await opened(t);
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Captions (WebVTT)" }).click()]);
+    assert.equal(download.suggestedFilename(), "captions.vtt");
+    const captions = await readFile(await download.path(), "utf8");
+    assert.match(captions, /^WEBVTT\n/);
+    for (const [start, , words] of LINES) assert.match(captions, new RegExp(`00:00:${String(start).padStart(2, "0")}\\.000 --> .*\n${words}`));
   },
 
   "keys play, and change the speed": async (t) => {
