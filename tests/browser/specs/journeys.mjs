@@ -1,11 +1,14 @@
-// Whole ways through the app: on a phone by touch, and by keyboard alone. Each signs in, saves, reads, highlights, searches and opens.
+// Whole ways through the app: on a phone by touch, and by keyboard alone. Each signs in, saves, reads, highlights, searches and opens, asks
+// and opens a citation, and creates a key and sees its first use.
 import assert from "node:assert/strict";
 import { assertFits } from "../lib/checks.mjs";
+import { callMcp } from "../lib/mcp.mjs";
 import { selectWords } from "../lib/reading.mjs";
 import { PASSWORD } from "../lib/world.mjs";
 
 const SENTENCE = "The tide table for Skarnholm fits in a coat pocket, and it is sold at the ferry office.";
 const RARE = "A capercaillie was seen on the breakwater once, in the winter of 1913.";
+const QUESTION = "When was a capercaillie seen on the breakwater?";
 const MAX_TABS = 80;
 
 let journeys = 0;
@@ -35,6 +38,13 @@ async function tabTo(page, selector) {
 }
 
 const highlightCount = async (session) => (await session.api("GET", "/highlights")).total;
+
+/** Asserts that the page of a new key shows its first use when it happens. */
+async function assertFirstUse(t, page) {
+  const secret = await page.locator("#secret").innerText();
+  assert.equal((await callMcp(t.base, secret, "tools/list")).status, 200);
+  await page.locator("#first-call", { hasText: "Connected" }).waitFor({ timeout: 20_000 });
+}
 
 async function assertArrived(page) {
   await page.waitForURL(/[/]read[/]/);
@@ -85,6 +95,29 @@ export const tests = {
     await assertFits(page, "the results");
     await place.tap();
     await assertArrived(page);
+
+    await page.getByRole("link", { name: "Back to the library (u)" }).tap();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Ask" }).tap();
+    await page.getByLabel("Your question").fill(QUESTION);
+    await page.getByRole("button", { name: "Ask", exact: true }).tap();
+    await page.waitForURL("**/ask/*");
+    await page.locator(".answer", { hasText: RARE }).waitFor();
+    await page.locator(".answer a.cite").first().tap();
+    const side = page.getByRole("complementary", { name: "Source 1" });
+    await side.waitFor();
+    await assertFits(page, "the source of an answer");
+    await side.getByRole("link", { name: /^Open at/ }).tap();
+    await assertArrived(page);
+
+    await page.getByRole("link", { name: "Back to the library (u)" }).tap();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "More" }).tap();
+    await page.getByRole("link", { name: "Settings" }).tap();
+    await page.getByRole("link", { name: "API keys" }).tap();
+    await page.getByRole("link", { name: "New key" }).first().tap();
+    await page.getByLabel("Name").fill("Pocket assistant");
+    await page.getByRole("button", { name: "Create the key" }).tap();
+    await assertFirstUse(t, page);
+    await assertFits(page, "the secret of a key");
   },
 
   "the whole way by keyboard alone": async (t) => {
@@ -127,5 +160,33 @@ export const tests = {
     await tabTo(page, "#results .place");
     await page.keyboard.press("Enter");
     await assertArrived(page);
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("a");
+    await page.waitForURL("**/ask");
+    await page.locator("#question:focus").waitFor();
+    await page.keyboard.type(QUESTION);
+    await page.keyboard.press("Control+Enter");
+    await page.waitForURL("**/ask/*");
+    await page.locator(".answer", { hasText: RARE }).waitFor();
+    await page.keyboard.press("]");
+    await page.locator("#side:focus").waitFor();
+    await tabTo(page, "#side footer .btn-main");
+    await page.keyboard.press("Enter");
+    await assertArrived(page);
+
+    await page.keyboard.press("g");
+    await page.keyboard.press("s");
+    await page.waitForURL("**/settings");
+    await tabTo(page, 'main a[href="/settings/keys"]');
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/settings/keys");
+    await tabTo(page, 'a[href="/settings/keys/new"]');
+    await page.keyboard.press("Enter");
+    await page.waitForURL("**/settings/keys/new");
+    await page.locator("#f-name:focus").waitFor();
+    await page.keyboard.type("Desk assistant");
+    await page.keyboard.press("Enter");
+    await assertFirstUse(t, page);
   },
 };
