@@ -1,5 +1,6 @@
 // The frame of the app: gate, navigation, settings, palette, keys, and what works without script.
 import assert from "node:assert/strict";
+import { callMcp } from "../lib/mcp.mjs";
 import { PASSWORD } from "../lib/world.mjs";
 
 export async function setUp(world) {
@@ -30,6 +31,13 @@ export function pages(world, { session }) {
   ];
 }
 
+/** Fills in the form of the gate, and sends it. */
+async function signIn(page, email, password = PASSWORD) {
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
 export const tests = {
   "signing in by keyboard alone continues on the page that was asked for": async (t) => {
     const { user } = await t.world.signUp("Keyboard");
@@ -48,11 +56,36 @@ export const tests = {
     const page = await t.open();
     page.expectStatus(401);
     await page.goto("/sign-in");
-    await page.getByLabel("E-mail address").fill(user.email);
-    await page.getByLabel("Password", { exact: true }).fill("not the password");
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await signIn(page, user.email, "not the password");
     assert.equal(await page.getByRole("alert").innerText(), "Wrong e-mail address or password.");
     assert.equal(await page.getByLabel("E-mail address").inputValue(), user.email);
+  },
+
+  "signing in goes on to an own page, never to another host": async (t) => {
+    const { user } = await t.world.signUp();
+    for (const [next, path] of [["/library?tag=tides", "/library?tag=tides"], ["//example.org/library", "/"]]) {
+      const page = await t.open();
+      await page.goto(`/sign-in?next=${encodeURIComponent(next)}`);
+      await signIn(page, user.email);
+      await page.waitForURL(`${t.base}${path}`);
+    }
+  },
+
+  "the sixth sign-in after five wrong ones has to wait": async (t) => {
+    const { user } = await t.world.signUp();
+    // From an IP address of its own: failures count for one too.
+    const headers = { "X-Forwarded-For": "203.0.113.77" };
+    const body = JSON.stringify({ email: user.email, password: "not the password" });
+    for (let count = 0; count < 5; count += 1) {
+      const refused = await fetch(`${t.base}/app/api/session`, { method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body });
+      assert.equal(refused.status, 401);
+    }
+    const page = await t.open();
+    page.expectStatus(429);
+    await page.setExtraHTTPHeaders(headers);
+    await page.goto("/sign-in");
+    await signIn(page, user.email);
+    assert.match(await page.getByRole("alert").innerText(), /^Try again in /);
   },
 
   "settings are changed by a form without script": async (t) => {
@@ -109,15 +142,30 @@ export const tests = {
     assert.equal(await page.locator(".session-list > li").count(), 1);
   },
 
-  "deleting the account asks for its password in a dialog": async (t) => {
+  "an account is deleted with its password, and leaves nothing": async (t) => {
     const session = await t.world.signUp();
+    await session.save({ url: "https://slackwater.example/kept", title: "The harbour", text: "A few words." });
+    const { secret } = await session.api("POST", "/keys", { name: "Desk assistant", kind: "mcp" });
+    assert.equal((await callMcp(t.base, secret, "tools/list")).status, 200);
     const page = await t.open({ session });
-    page.expectStatus(422);
+    page.expectStatus(401, 422);
     await page.goto("/settings/account");
     await page.getByRole("link", { name: "Delete the account" }).click();
     await page.getByRole("dialog").getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Delete everything" }).click();
     await page.waitForURL("**/sign-in");
+    assert.equal((await callMcp(t.base, secret, "tools/list")).status, 401);
+    await assert.rejects(session.api("GET", "/library/bookmarks"), /401/);
+    await signIn(page, session.user.email);
+    assert.equal(await page.getByRole("alert").innerText(), "Wrong e-mail address or password.");
+
+    await page.goto("/sign-up");
+    await page.getByLabel("E-mail address").fill(session.user.email);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByRole("button", { name: "Create an account" }).click();
+    await page.getByRole("heading", { name: /^Welcome/ }).waitFor();
+    await page.goto("/library");
+    await page.getByRole("heading", { name: "Nothing saved yet" }).waitFor();
   },
 
   "the app is in German for a browser that asks for it": async (t) => {
