@@ -141,6 +141,23 @@ export const tests = {
     assert.equal((await session.api("GET", "/feeds/tree")).folders[0].name, "Marsh");
   },
 
+  "following is ended, and taken up again as it was": async (t) => {
+    const session = await t.world.signUp();
+    const { feedId } = await followFeed(session, "Slack Water", ENTRIES, "Sea and shore");
+    await session.api("PATCH", `/library/feeds/${feedId}`, { title: "Slow water" });
+    const page = await t.open({ session });
+    await page.goto("/feeds/manage");
+    const row = page.locator(`#feed-${feedId}`);
+    await row.locator("summary").click();
+    await row.getByRole("button", { name: "Stop following" }).click();
+    await page.locator("#toast", { hasText: "You no longer follow Slow water." }).waitFor();
+    assert.equal((await session.api("GET", "/library/feeds")).feeds.length, 0);
+    await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+    await page.waitForURL("**/feeds?feed=**");
+    const [{ title, folder, fullText }] = (await session.api("GET", "/library/feeds")).feeds;
+    assert.deepEqual([title, folder, fullText], ["Slow water", "Sea and shore", false]);
+  },
+
   "a failing feed is named with its next try": async (t) => {
     const page = await t.open({ session: t.data.session });
     await page.goto("/feeds/manage");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { assertAccessible } from "../lib/checks.mjs";
 
 const CANARY = "quaggacanary";
 const run = promisify(execFile);
@@ -50,11 +51,18 @@ export const tests = {
     await row.locator("summary").waitFor();
   },
 
-  "AI is paused and the pause is taken back": async (t) => {
+  "AI is paused, users read it, and the pause is taken back": async (t) => {
     const page = await t.open({ session: t.data.session });
     await page.goto("/operator");
     await page.getByRole("button", { name: "Pause AI" }).click();
     await page.getByRole("button", { name: "Resume AI" }).waitFor();
+    // A toast that is looked at stays.
+    await page.locator("#toast").hover();
+    const reader = await t.open({ session: t.data.reader });
+    await reader.goto("/ask");
+    await reader.getByText("AI is paused.").waitFor();
+    assert.ok(await reader.getByRole("button", { name: "Ask", exact: true }).isDisabled());
+    await assertAccessible(reader, "/ask while AI is paused");
     await page.locator("#toast button").click();
     await page.getByRole("button", { name: "Pause AI" }).waitFor();
   },
