@@ -195,7 +195,7 @@ export const tests = {
     assert.notEqual(highlight.anchorState, "lost");
   },
 
-  "a printed article has its highlights and notes, and no controls": async (t) => {
+  "print has highlights and notes, and no controls": async (t) => {
     const { session, article } = t.data;
     const page = await t.open({ session });
     await page.goto(article.path);
