@@ -1,5 +1,6 @@
 // Ask: an answer whose citations open beside it, saved as a note, deleted.
 import assert from "node:assert/strict";
+import { runProgram } from "../lib/program.mjs";
 
 const SENTENCE = "The quagga of Artis died on the twelfth of August 1883.";
 const QUESTION = "When did the quagga of Artis die?";
@@ -12,14 +13,17 @@ export async function setUp(world) {
   const { thread } = await session.api("POST", "/threads", { question: QUESTION });
   const path = `/threads/${thread.threadId}`;
   await session.until(path, (shown) => shown.thread.questions[0].state === "answered");
-  return { session, project, thread };
+  const free = await world.signUp();
+  await runProgram("user", "set-plan", "--email", free.user.email, "--plan", "free");
+  return { session, project, thread, free };
 }
 
-export function pages(world, { session, thread }) {
+export function pages(world, { session, thread, free }) {
   return [
     { name: "new question", path: "/ask", session },
     { name: "answer", path: `/ask/${thread.threadId}`, session },
     { name: "source", path: `/ask/${thread.threadId}?c=1`, session },
+    { name: "ask without answers in the plan", path: "/ask", session: free },
   ];
 }
 
@@ -32,6 +36,13 @@ export const tests = {
     await page.waitForURL("**/ask/*");
     await page.locator(".answer").getByText(SENTENCE).waitFor();
     assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), QUESTION);
+  },
+
+  "a plan without answers says so before one asks": async (t) => {
+    const page = await t.open({ session: t.data.free });
+    await page.goto("/ask");
+    await page.getByText("Answers are not part of your plan.").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Ask", exact: true }).isDisabled());
   },
 
   "a citation opens beside the answer and gives the focus back": async (t) => {

@@ -1,15 +1,13 @@
 // The operator's pages: how the server is doing, and nothing of what users read.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { assertAccessible } from "../lib/checks.mjs";
+import { runProgram } from "../lib/program.mjs";
 
 const CANARY = "quaggacanary";
-const run = promisify(execFile);
 
 export async function setUp(world) {
   const [session, reader] = [await world.signUp(), await world.signUp(`${CANARY} Reader`)];
-  await run(process.env.CARREL_PROGRAM, ["user", "set-operator", "--email", session.user.email]);
+  await runProgram("user", "set-operator", "--email", session.user.email);
   await reader.save({ url: `https://reeds.example/${CANARY}`, text: `${CANARY} in the reeds`, title: CANARY, tags: [CANARY] });
   return { session, reader };
 }
