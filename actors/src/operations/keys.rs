@@ -214,7 +214,8 @@ request! {
     pub struct ChangeKeyRequest {
         /// The new name of the key.
         pub name?: KeyName,
-        /// New scopes of the key; they replace the former ones. A key of kind `mcp` keeps the scope `mcp`.
+        /// New scopes of the key; they replace the former ones. Those beyond the plan may stay, but none may be added. A key of kind `mcp`
+        /// keeps the scope `mcp`.
         pub scopes?: ScopeNames,
         /// Maximum number of requests per hour; null for the plan's maximum.
         pub hourly_limit~: HourlyLimit,

@@ -7,13 +7,14 @@ use actors::operations::keys::{ChangeKey, KeyView, RegenerateKey, RevokeKey, Sho
 use askama::Template;
 use errors::Error;
 use serde_json::{Map, Value, json};
-use values::scope::Scope;
+use values::plan::Plan;
+use values::scope::{Scope, Scopes};
 use values::time::Timestamp;
 
 use super::key_forms::{end_of, hourly_hint, number_or_text};
 use super::key_secret::{self, TicketState};
 use super::keys::{EndNote, asleep_in_words};
-use super::scope_names::ScopeChoices;
+use super::scope_names::{ScopeChoices, is_choosable};
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
@@ -126,29 +127,47 @@ async fn render(
 }
 
 async fn change(page: PageRequest) -> Result<HttpResponse, Error> {
-    let request = changes_of(&page.form, page.locale().now);
+    let key = find(&page).await?;
+    let request = changes_of(&page.form, &key, page.viewer.caller.plan, page.locale().now);
     match page.run_json::<ChangeKey>(&page.target(), request).await {
         Ok(changed) => page.done(&path_of(&changed.key), DoneMessage::new("api-key-saved")),
         Err(error) => {
             let faults = FormFaults::from_error(error, page.locale())?;
             let ticked = |scope: Scope| page.form.all("scope").any(|name| name == scope.name());
-            render(&page, find(&page).await?, KeyForm::of_fields(&page.form), ticked, faults).await
+            render(&page, key, KeyForm::of_fields(&page.form), ticked, faults).await
         }
     }
 }
 
-/// Returns the request of the operation for a form. An empty limit is that of the plan.
-fn changes_of(form: &Fields, now: Timestamp) -> Value {
+/// Returns the request of the operation for a form. An empty limit is that of the plan. Scopes and limit are sent only if the form changes
+/// them: the form shows what the present plan allows, and an upgrade gives the rest back.
+fn changes_of(form: &Fields, key: &KeyView, plan: Plan, now: Timestamp) -> Value {
     let mut request = Map::new();
     request.insert("name".to_owned(), json!(form.get("name").unwrap_or_default()));
-    request.insert("scopes".to_owned(), json!(form.all("scope").collect::<Vec<_>>()));
-    request.insert("hourlyLimit".to_owned(), form.get("hourlyLimit").map_or(Value::Null, number_or_text));
+    if let Some(scopes) = changed_scopes(form, key, plan) {
+        request.insert("scopes".to_owned(), json!(scopes));
+    }
+    let hourly_limit = form.get("hourlyLimit").map_or(Value::Null, number_or_text);
+    if hourly_limit != json!(key.hourly_limit) {
+        request.insert("hourlyLimit".to_owned(), hourly_limit);
+    }
     let until = form.get("until");
     if until != Some(KEEPS_END) {
         let end = end_of(until, now).map(|end| end.to_string());
         request.insert("expiresAt".to_owned(), json!(end));
     }
     Value::Object(request)
+}
+
+/// Returns the ticked scopes with those of the key that its form does not let the user choose; `None` if the key has exactly these.
+fn changed_scopes<'a>(form: &'a Fields, key: &KeyView, plan: Plan) -> Option<Vec<&'a str>> {
+    // Every MCP key has this one, whatever is sent.
+    let current: Scopes = key.scopes.iter().filter(|scope| *scope != Scope::Mcp).collect();
+    let mut names: Vec<&str> = form.all("scope").collect();
+    for kept in current.iter().filter(|scope| !is_choosable(*scope, key.kind, plan)) {
+        names.push(kept.name());
+    }
+    (names.join(" ").parse::<Scopes>() != Ok(current)).then_some(names)
 }
 
 async fn regenerate(page: PageRequest) -> Result<HttpResponse, Error> {
@@ -174,16 +193,51 @@ async fn revoke(page: PageRequest) -> Result<HttpResponse, Error> {
 
 #[cfg(test)]
 mod tests {
+    use values::id::KeyId;
+    use values::kind::KeyKind;
+
     use super::*;
 
     const NOON: Timestamp = Timestamp::from_millis(1_714_996_800_000);
 
+    /// A key with scopes that the plan Free lacks.
+    fn key_beyond_free() -> KeyView {
+        let scopes: Scopes = [Scope::Mcp, Scope::ReadLibrary, Scope::WriteNotes].as_slice().into();
+        KeyView {
+            id: KeyId::new(NOON),
+            name: "a".to_owned(),
+            kind: KeyKind::Mcp,
+            display: String::new(),
+            effective_scopes: scopes.within(Plan::Free),
+            scopes,
+            hourly_limit: 60,
+            created_at: NOON,
+            expires_at: None,
+            first_used_at: None,
+            last_used_at: None,
+            last_client: None,
+        }
+    }
+
+    fn changes(plan: Plan, form: &[u8]) -> Value {
+        changes_of(&Fields::parse(form), &key_beyond_free(), plan, NOON)
+    }
+
     #[test]
     fn kept_end_is_no_change() {
-        let kept = changes_of(&Fields::parse(b"name=a&scope=read%3Alibrary&until=keep"), NOON);
-        let never = changes_of(&Fields::parse(b"name=a&hourlyLimit=5&until="), NOON);
+        let kept = changes(Plan::Pro, b"name=a&scope=read%3Alibrary&until=keep");
+        let never = changes(Plan::Pro, b"name=a&hourlyLimit=5&until=");
 
         assert_eq!(kept, json!({ "name": "a", "scopes": ["read:library"], "hourlyLimit": null }));
         assert_eq!(never, json!({ "name": "a", "scopes": [], "hourlyLimit": 5, "expiresAt": null }));
+    }
+
+    #[test]
+    fn unchanged_scopes_and_limit_are_not_sent() {
+        let renamed = changes(Plan::Free, b"name=b&scope=read%3Alibrary&hourlyLimit=60&until=keep");
+        let less = changes(Plan::Free, b"name=a&hourlyLimit=60&until=keep");
+
+        assert_eq!(renamed, json!({ "name": "b" }));
+        assert_eq!(less, json!({ "name": "a", "scopes": ["write:notes"] }));
     }
 }

@@ -54,6 +54,18 @@ pub fn in_words(scopes: &Scopes, locale: &Locale) -> String {
     locale.list(&words)
 }
 
+/// Returns whether the form of a key of this kind lets a user with this plan choose the permission.
+pub fn is_choosable(scope: Scope, kind: KeyKind, plan: Plan) -> bool {
+    scope != Scope::Mcp && plan.includes(scope) && offered_scopes(kind).contains(&scope)
+}
+
+fn offered_scopes(kind: KeyKind) -> &'static [Scope] {
+    match kind {
+        KeyKind::Mcp => &Scope::GRANTABLE,
+        KeyKind::Rest => Scope::ALL,
+    }
+}
+
 /// A permission that a form offers.
 #[derive(Clone, Debug)]
 pub struct ScopeChoice {
@@ -79,17 +91,13 @@ pub struct ScopeChoices {
 impl ScopeChoices {
     /// Returns the permissions of a kind of keys within and beyond a plan.
     pub fn of(kind: KeyKind, plan: Plan, ticked: impl Fn(Scope) -> bool) -> Self {
-        let offered: &[Scope] = match kind {
-            KeyKind::Mcp => &Scope::GRANTABLE,
-            KeyKind::Rest => Scope::ALL,
-        };
         let choice = |scope: Scope| ScopeChoice {
             name: scope.name(),
             sentence: sentence_key(scope),
             is_on: ticked(scope),
             is_locked: !plan.includes(scope),
         };
-        let offered = offered.iter().copied().filter(|scope| *scope != Scope::Mcp);
+        let offered = offered_scopes(kind).iter().copied().filter(|scope| *scope != Scope::Mcp);
         let (writing, reading): (Vec<Scope>, Vec<Scope>) = offered.partition(|scope| scope.is_write());
         Self {
             reading: reading.into_iter().map(choice).collect(),

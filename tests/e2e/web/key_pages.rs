@@ -1,6 +1,7 @@
 //! The pages of API keys: creating one, its secret, which is shown once, its first call, a new secret, and its end.
 
-use serde_json::Value;
+use actors::auth::accounts;
+use serde_json::{Value, json};
 use values::plan::Plan;
 
 use crate::support::{Client, Response, Server, read_ticket};
@@ -168,6 +169,34 @@ async fn key_is_changed_and_revoked_by_forms() {
     assert_eq!(revoked.status, 303);
     assert!(browser.get(revoked.header("location")).await.text.contains("“Heron” was revoked"));
     assert_eq!(key.get("/rest/v2/usage").await.error_code(401), "API_KEY_INVALID");
+}
+
+#[actix_web::test]
+async fn form_keeps_scopes_and_limit_beyond_the_plan() {
+    let server = Server::start().await;
+    let (core, user) = (&server.context().core, server.user(Plan::Pro).await);
+    let browser = user.sign_in().await;
+    let new = json!({ "name": "a", "kind": "mcp", "scopes": ["read:library", "ask:library", "write:notes"] });
+    let created = browser.post("/app/api/keys", new).await;
+    let path = format!("/settings/keys/{}", created.data(201)["key"]["id"].as_str().unwrap());
+    let limit = core.plans.limits(Plan::Free).hourly_per_key.to_string();
+    let form = [
+        ("name", "Heron"),
+        ("scope", "read:library"),
+        ("scope", "read:projects"),
+        ("hourlyLimit", limit.as_str()),
+        ("until", "keep"),
+    ];
+
+    accounts::set_plan(core, user.id(), Plan::Free).await.unwrap();
+    let changed = browser.post_form(&path, &form).await;
+    accounts::set_plan(core, user.id(), Plan::Pro).await.unwrap();
+
+    assert_eq!(changed.status, 303, "{}", changed.text);
+    let key = keys(&browser).await.remove(0);
+    let scopes = json!(["mcp", "read:library", "ask:library", "read:projects", "write:notes"]);
+    assert_eq!((&key["name"], &key["effectiveScopes"]), (&"Heron".into(), &scopes));
+    assert_eq!(key["hourlyLimit"], core.plans.limits(Plan::Pro).hourly_per_key);
 }
 
 #[actix_web::test]

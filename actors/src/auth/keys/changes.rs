@@ -168,13 +168,12 @@ pub async fn change(
 ) -> Result<(api_key::Model, Option<i64>), Error> {
     let txn = on_behalf_of(user, db.begin()).await?;
     let row = one_of(&txn, user, key).await?;
-    let kind = row.kind;
     let mut changed = row.clone().into_active_model();
     if let Some(name) = changes.name {
         changed.name = Set(name);
     }
     if let Some(scopes) = changes.scopes {
-        changed.scopes = Set(rules::scopes(kind, plan, Some(scopes))?);
+        changed.scopes = Set(rules::changed_scopes(row.kind, plan, &row.scopes, scopes)?);
     }
     if let Some(limit) = changes.hourly_limit {
         changed.hourly_limit = Set(limit);

@@ -8,12 +8,26 @@ use values::scope::{Scope, Scopes};
 /// Characters of the longest name of a key (contract.md, section 11: v1).
 pub const MAX_NAME_CHARS: usize = 300;
 
-/// Returns the scopes of a new or changed key: the requested ones, or the default of its kind. An MCP key always has `mcp`.
+/// Returns the scopes of a new key: the requested ones, or the default of its kind. An MCP key always has `mcp`.
 ///
 /// # Errors
 /// [`Error::Invalid`] for `mcp` on a REST key; [`Error::ScopeNotAllowed`] for scopes beyond the plan.
 pub fn scopes(kind: KeyKind, plan: Plan, requested: Option<Scopes>) -> Result<Scopes, Error> {
     let requested = requested.unwrap_or_else(|| [Scope::ReadLibrary].as_slice().into());
+    changed_scopes(kind, plan, &Scopes::default(), requested)
+}
+
+/// Returns the new scopes of a key with these scopes. Those beyond the plan may stay, because a downgrade deletes none (spec.md, state
+/// machine of API keys), but none may be added.
+///
+/// # Errors
+/// As [`scopes`].
+pub fn changed_scopes(
+    kind: KeyKind,
+    plan: Plan,
+    current: &Scopes,
+    requested: Scopes,
+) -> Result<Scopes, Error> {
     let scopes = match kind {
         KeyKind::Mcp => requested.with(Scope::Mcp),
         KeyKind::Rest if requested.has(Scope::Mcp) => {
@@ -21,7 +35,8 @@ pub fn scopes(kind: KeyKind, plan: Plan, requested: Option<Scopes>) -> Result<Sc
         }
         KeyKind::Rest => requested,
     };
-    let beyond = scopes.beyond(plan);
+    let mut beyond = scopes.beyond(plan);
+    beyond.retain(|scope| !current.has(*scope));
     if beyond.is_empty() { Ok(scopes) } else { Err(Error::ScopeNotAllowed(beyond)) }
 }
 
@@ -58,6 +73,17 @@ mod tests {
         let given = scopes(KeyKind::Mcp, Plan::Pro, set(&[Scope::WriteNotes])).unwrap();
         assert_eq!(given.to_string(), "mcp write:notes");
         assert!(matches!(scopes(KeyKind::Rest, Plan::Pro, set(&[Scope::Mcp])), Err(Error::Invalid(_))));
+    }
+
+    #[test]
+    fn scopes_beyond_the_plan_may_stay_but_not_be_added() {
+        let current: Scopes = [Scope::Mcp, Scope::WriteNotes].as_slice().into();
+        let change =
+            |requested: &[Scope]| changed_scopes(KeyKind::Mcp, Plan::Free, &current, requested.into());
+
+        assert_eq!(change(&[Scope::WriteNotes]).unwrap(), current);
+        let refused = change(&[Scope::WriteNotes, Scope::AskLibrary]);
+        assert!(matches!(refused, Err(Error::ScopeNotAllowed(list)) if list == [Scope::AskLibrary]));
     }
 
     #[test]
