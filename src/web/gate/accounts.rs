@@ -32,6 +32,8 @@ struct SetUpView<'a> {
 struct SignUpView<'a> {
     email: &'a str,
     name: &'a str,
+    /// The page that follows.
+    next: &'a str,
     faults: FormFaults,
     host: String,
 }
@@ -62,19 +64,20 @@ pub async fn set_up(request: PublicRequest) -> Result<HttpResponse, Error> {
 /// Shows the form of a further account.
 pub async fn show_sign_up(request: PublicRequest) -> Result<HttpResponse, Error> {
     request.ctx.auth.signup_plan()?;
-    request.show(&sign_up_form(&request, FormFaults::default()))
+    request.show(&sign_up_form(&request, &next_page(&request), FormFaults::default()))
 }
 
 /// Creates a further account, and begins its session.
 pub async fn sign_up(request: PublicRequest) -> Result<HttpResponse, Error> {
     request.ctx.disk.require_room()?;
+    let next = next_page(&request);
     let read = async || Ok(request.form.read_as(&ACCOUNT_FIELDS)?);
     match account::sign_up(&request.http, &request.ctx, read).await {
-        Ok(started) => welcome(&request, &started, &next_page(&request)).await,
+        Ok(started) => welcome(&request, &started, &next).await,
         Err(error @ Error::Closed(_)) => Err(error),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
-            request.show_with_status(status, &sign_up_form(&request, faults))
+            request.show_with_status(status, &sign_up_form(&request, &next, faults))
         }
     }
 }
@@ -96,7 +99,7 @@ fn set_up_form(request: &PublicRequest, faults: FormFaults) -> SetUpView<'_> {
     SetUpView { email, name, faults, mcp_url: request.ctx.auth.grants.resource() }
 }
 
-fn sign_up_form(request: &PublicRequest, faults: FormFaults) -> SignUpView<'_> {
+fn sign_up_form<'a>(request: &'a PublicRequest, next: &'a str, faults: FormFaults) -> SignUpView<'a> {
     let (email, name) = (request.form.text("email"), request.form.text("name"));
-    SignUpView { email, name, faults, host: host_of(request) }
+    SignUpView { email, name, next, faults, host: host_of(request) }
 }

@@ -105,6 +105,23 @@ async fn sign_in_continues_on_an_own_page_only() {
 }
 
 #[actix_web::test]
+async fn sign_up_continues_on_the_page_that_was_asked_for() {
+    let server = Server::start_with(&[("ACCOUNTS__SIGNUP", "open")]).await;
+    server.user(Plan::Pro).await;
+    let account = |next| [("email", "mara@home.example"), ("password", PASSWORD), ("next", next)];
+
+    let sign_in = server.anonymous().get("/sign-in?next=%2Fsearch%3Fq%3Dheron").await;
+    let form = server.anonymous().get("/sign-up?next=%2Fsearch%3Fq%3Dheron").await;
+    let foreign = server.anonymous().get("/sign-up?next=%2F%2Fevil.example").await;
+    let created = send_form(&server.anonymous(), "/sign-up", &account("/search?q=heron")).await;
+
+    assert!(sign_in.text.contains("href=\"/sign-up?next=/search%3Fq%3Dheron\""), "{}", sign_in.text);
+    assert!(form.text.contains("name=\"next\" value=\"/search?q=heron\""), "{}", form.text);
+    assert!(foreign.text.contains("name=\"next\" value=\"/\""), "{}", foreign.text);
+    assert_eq!((created.status, created.header("location")), (303, "/search?q=heron"));
+}
+
+#[actix_web::test]
 async fn sign_out_ends_the_session_and_its_copies() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
