@@ -2,6 +2,7 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
+use actors::operation::FromRequest;
 use actors::operations::account::ChangeProfile;
 use actors::operations::settings::ChangeSettings;
 use actors::target::Target;
@@ -13,6 +14,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
+use crate::web::page::fields::read_json_as;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
 
@@ -59,8 +61,12 @@ async fn save(request: &PageRequest) -> Result<(), Error> {
         "timeZone": value("timeZone"),
         "theme": form.get("theme").unwrap_or("system"),
     });
-    request.run_json::<ChangeSettings>(&Target::default(), settings).await?;
-    request.run_json::<ChangeProfile>(&Target::default(), json!({ "name": value("name") })).await?;
+    // Both are checked before one is saved, so that a fault changes nothing.
+    let target = Target::default();
+    let settings = ChangeSettings::from_request(&target, read_json_as(settings)?)?;
+    let profile = ChangeProfile::from_request(&target, read_json_as(json!({ "name": value("name") }))?)?;
+    request.run(settings).await?;
+    request.run(profile).await?;
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
+use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
 
@@ -32,6 +33,7 @@ struct ReadingPage {
     measure: i32,
     has_own_sizes: bool,
     shows_pictures: bool,
+    words_per_minute: String,
 }
 
 parts!(ReadingPage {});
@@ -85,7 +87,15 @@ async fn show_with(
     status: StatusCode,
     faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
-    let reading = request.viewer.settings.reading.clone();
+    let (settings, form) = (&request.viewer.settings, &request.form);
+    let mut reading = settings.reading.clone();
+    let mut shows_pictures = settings.pictures == PictureMode::Shown;
+    let mut words_per_minute = reading.words_per_minute.to_string();
+    if faults.is_any() {
+        reading = sent_reading(reading, form);
+        shows_pictures = form.has("pictures");
+        form.text("wordsPerMinute").clone_into(&mut words_per_minute);
+    }
     let (size, leading, measure) = preset_sizes(reading.preset);
     let page = ReadingPage {
         shell: request.shell(NavigationEntry::Settings).await?,
@@ -97,10 +107,27 @@ async fn show_with(
         leading: reading.leading.unwrap_or(leading),
         measure: reading.measure.unwrap_or(measure),
         has_own_sizes: reading.size.is_some() || reading.leading.is_some() || reading.measure.is_some(),
-        shows_pictures: request.viewer.settings.pictures == PictureMode::Shown,
+        shows_pictures,
+        words_per_minute,
         reading,
     };
     request.show_with_status(status, &page)
+}
+
+/// Returns the settings that a refused form has. What cannot be read is shown as it is stored.
+fn sent_reading(stored: ReadingSettings, form: &Fields) -> ReadingSettings {
+    let size =
+        |name: &str| form.get(name).filter(|_| form.has("own")).and_then(|text| text.trim().parse().ok());
+    ReadingSettings {
+        preset: form.get("preset").and_then(|name| name.parse().ok()).unwrap_or(stored.preset),
+        size: size("size"),
+        leading: size("leading"),
+        measure: size("measure"),
+        paper: form.get("paper").and_then(|name| name.parse().ok()).unwrap_or(stored.paper),
+        justified: form.has("justified"),
+        inverts_pages: form.has("invertsPages"),
+        words_per_minute: stored.words_per_minute,
+    }
 }
 
 /// Size, line height and width of a preset, as `tokens.css` has them.

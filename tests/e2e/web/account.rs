@@ -62,6 +62,48 @@ async fn refused_settings_keep_what_was_typed() {
 }
 
 #[actix_web::test]
+async fn fault_of_the_name_saves_no_setting() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let name = "a".repeat(301);
+
+    let refused = send_form(&session, "/settings/account", &[("theme", "dark"), ("name", &name)]).await;
+
+    assert_eq!(refused.status, 422, "{}", refused.text);
+    assert!(refused.text.contains("value=\"dark\" checked"), "{}", refused.text);
+    assert_eq!(session.get("/app/api/settings").await.data(200)["theme"], "system");
+}
+
+#[actix_web::test]
+async fn refused_form_of_the_reader_keeps_what_was_sent() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let fields = [
+        ("preset", "large"),
+        ("own", "on"),
+        ("size", "1400"),
+        ("leading", "150"),
+        ("measure", "30"),
+        ("justified", "on"),
+        ("wordsPerMinute", "many"),
+    ];
+
+    let refused = send_form(&session, "/settings/reading", &fields).await;
+
+    assert_eq!(refused.status, 422, "{}", refused.text);
+    for shown in [
+        "value=\"large\" checked",
+        "value=\"1400\"",
+        "name=\"own\" checked",
+        "name=\"justified\" checked",
+        "name=\"pictures\">",
+        "value=\"many\"",
+    ] {
+        assert!(refused.text.contains(shown), "{shown}: {}", refused.text);
+    }
+}
+
+#[actix_web::test]
 async fn own_sizes_of_the_reader_are_a_stylesheet() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
