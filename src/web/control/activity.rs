@@ -85,6 +85,7 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
     let listed = filter.list(&page, PAGE_LINES, cursor).await?;
     let credential = filter.key.map(|key| key.0).or(filter.app.map(|app| app.0));
     let counted = page.run(CountActivity::of_month(credential)).await?.days;
+    let counted: Vec<_> = counted.into_iter().map(|day| filter.filter_day(day)).collect();
     let utc = Locale { zone: TimeZone::UTC, ..page.locale().clone() };
     let chart = Chart::of(&counted);
     let choices = credential_choices(&page, &filter).await?;

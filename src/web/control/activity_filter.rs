@@ -1,6 +1,7 @@
 //! Which calls a page or a file of the activity shows: a filter that is in its address.
 
 use actors::operations::activity::{ListActivity, ListActivityResponse};
+use actors::operations::activity_days::{ActivityDayView, CallCounts};
 use actors::target::Target;
 use errors::Error;
 use serde_json::{Map, Value, json};
@@ -60,6 +61,25 @@ impl ActivityFilter {
         if query.is_empty() { query } else { format!("?{query}") }
     }
 
+    /// Returns the counts of a day without the calls that the filter leaves out, except those of other keys and apps, which are not
+    /// counted at all.
+    pub fn filter_day(&self, day: ActivityDayView) -> ActivityDayView {
+        let kept = |surface: MeteredSurface, counts: CallCounts| {
+            if self.surface.is_some_and(|only| only != surface) {
+                CallCounts::default()
+            } else if self.refused {
+                CallCounts { calls: counts.refused, ..counts }
+            } else {
+                counts
+            }
+        };
+        ActivityDayView {
+            rest: kept(MeteredSurface::Rest, day.rest),
+            mcp: kept(MeteredSurface::Mcp, day.mcp),
+            ..day
+        }
+    }
+
     /// Lists a page of the calls.
     ///
     /// # Errors
@@ -88,6 +108,8 @@ impl ActivityFilter {
 
 #[cfg(test)]
 mod tests {
+    use values::time::Timestamp;
+
     use super::*;
 
     #[test]
@@ -105,6 +127,20 @@ mod tests {
         assert_eq!(query, format!("?key={id}&surface=mcp&refused=1"));
         assert_eq!(ActivityFilter::of(&Fields::parse(query.trim_start_matches('?').as_bytes())), filter);
         assert!(filter.is_any() && !ActivityFilter::default().is_any());
+    }
+
+    #[test]
+    fn day_counts_the_calls_that_the_filter_shows() {
+        let counts = |calls, refused| CallCounts { calls, refused };
+        let day = |rest, mcp| ActivityDayView { day: Timestamp::from_millis(0).day(), rest, mcp };
+        let all = day(counts(5, 2), counts(7, 0));
+        let none = CallCounts::default();
+        let rest = ActivityFilter { surface: Some(MeteredSurface::Rest), ..ActivityFilter::default() };
+        let refused = ActivityFilter { refused: true, ..ActivityFilter::default() };
+
+        assert_eq!(ActivityFilter::default().filter_day(all.clone()), all);
+        assert_eq!(rest.filter_day(all.clone()), day(counts(5, 2), none));
+        assert_eq!(refused.filter_day(all), day(counts(2, 2), none));
     }
 
     #[test]

@@ -155,6 +155,11 @@ async fn activity_is_filtered_by_its_address() {
     assert_eq!(rows(&page(format!("?key={}", key.id)).await.text), 5);
     assert_eq!(rows(&page("?refused=1".to_owned()).await.text), 2);
     assert_eq!(rows(&page("?surface=mcp".to_owned()).await.text), 0);
+    // The chart counts the calls of the list.
+    for (query, calls) in [("?refused=1", 2), ("?surface=rest", 5), ("?surface=mcp", 0)] {
+        let shown = page(query.to_owned()).await.text;
+        assert!(shown.contains(&format!("at most {calls}, on 6 May")), "{query}: {shown}");
+    }
     let none = page(format!("?key={}", other.id)).await;
     assert!(none.text.contains("No calls match"), "{}", none.text);
     assert_eq!(rows(&page("?surprise=1&surface=telephone".to_owned()).await.text), 5);
