@@ -42,6 +42,7 @@ static FILES: &[CatalogueFile] = catalogues![
     "account",
     "add",
     "ask",
+    "assistants",
     "collections",
     "consent",
     "control",

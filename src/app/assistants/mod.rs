@@ -17,7 +17,7 @@ use values::scope::Scope;
 
 pub use connection_test::{Step, StepReport, TestConnectionResponse};
 pub use steps::StepOutcome;
-pub use texts::{Assistant, AssistantLocation, Link, Snippet};
+pub use texts::{Assistant, AssistantLocation, Link, Snippet, assistant_of_client};
 
 /// Lists the assistants with the instructions to connect them.
 #[derive(Debug)]

@@ -33,6 +33,10 @@ pub struct Assistant {
     pub about: String,
     /// Where the assistant runs, which decides what URL it can reach.
     pub runs: AssistantLocation,
+    /// Parts of the names by which its clients register or introduce themselves, in lower case.
+    #[serde(skip_serializing)]
+    #[schemars(skip)]
+    pub client_names: Vec<String>,
     /// What the user does, one step after another.
     pub steps: Vec<String>,
     /// Notes about limits and requirements of the assistant.
@@ -94,6 +98,17 @@ pub fn all(mcp: &str) -> Vec<Assistant> {
     all
 }
 
+/// Returns which of the assistants a client with this name is; `None` if the name does not tell.
+pub fn assistant_of_client<'a>(assistants: &'a [Assistant], client: &str) -> Option<&'a Assistant> {
+    let client = client.to_lowercase();
+    let matched = |one: &Assistant| {
+        one.client_names.iter().filter(|name| client.contains(name.as_str())).map(String::len).max()
+    };
+    // The longest name: that of Claude is a part of that of Claude Code.
+    let found = assistants.iter().filter_map(|one| Some((matched(one)?, one)));
+    found.max_by_key(|(length, _)| *length).map(|(_, one)| one)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -122,6 +137,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn client_is_recognised_by_the_longest_name() {
+        let all = all(MCP);
+        let id = |client: &str| assistant_of_client(&all, client).map(|one| one.id.as_str());
+
+        assert_eq!(id("Claude"), Some("claude"));
+        assert_eq!(id("Claude Code (carrel)"), Some("claude-code"));
+        assert_eq!(id("claude-code/2.1"), Some("claude-code"));
+        assert_eq!(id("codex-mcp-client/0.1"), Some("codex"));
+        assert_eq!(id("Heron"), None);
     }
 
     #[test]

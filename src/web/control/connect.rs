@@ -12,8 +12,10 @@ use values::kind::KeyKind;
 use values::time::Timestamp;
 use web::{Guard, PageUrl};
 
+use super::assistant_texts::translate;
 use crate::app::assistants::{
     Assistant, AssistantLocation, ListAssistants, Step, StepOutcome, StepReport, TestConnection,
+    assistant_of_client,
 };
 use crate::parts;
 use crate::web::filters;
@@ -21,8 +23,10 @@ use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
 use crate::web::page::shell::{NavigationEntry, Shell};
 
-/// An assistant that connected within this time has answered the page.
-const RECENT_CONNECTION: Duration = Duration::from_secs(15 * 60);
+/// The page waits this long for a call: for as long as its script asks.
+const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
+/// Id of the page for clients that have no instructions of their own.
+const OTHER_CLIENTS: &str = "other";
 
 /// Mounts the pages.
 pub fn mount(config: &mut ServiceConfig) {
@@ -39,6 +43,8 @@ struct ConnectPage {
     assistants: Vec<(String, String)>,
     assistant: Assistant,
     reach: ServerReach,
+    /// When the page was opened, in milliseconds since 1970.
+    opened: i64,
     connected: Option<LastConnection>,
     test: Option<TestView>,
 }
@@ -48,6 +54,11 @@ impl ConnectPage {
     /// Returns whether a snippet has a place for a key, which the user has to create.
     fn has_key_snippet(&self) -> bool {
         self.assistant.snippets.iter().any(|snippet| snippet.text.contains("{key}"))
+    }
+
+    /// Returns whether the page is for clients that have no instructions of their own.
+    fn is_for_others(&self) -> bool {
+        self.assistant.id == OTHER_CLIENTS
     }
 }
 
@@ -81,7 +92,7 @@ fn is_local_name(host: &str) -> bool {
         || [".localhost", ".local", ".lan", ".home.arpa"].iter().any(|end| host.ends_with(end))
 }
 
-/// What connected last.
+/// What called last.
 struct LastConnection {
     name: String,
     at: Timestamp,
@@ -140,36 +151,73 @@ async fn test(page: PageRequest) -> Result<HttpResponse, Error> {
 async fn render(page: &PageRequest, test: Option<TestView>) -> Result<HttpResponse, Error> {
     let wanted = page.target().text(0)?;
     let listed = page.run(ListAssistants).await?;
-    let assistants = listed.assistants.iter().map(|one| (one.id.clone(), one.name.clone())).collect();
-    let assistant = listed.assistants.into_iter().find(|one| one.id == wanted).ok_or(Error::not_found())?;
+    let all: Vec<_> = listed.assistants.into_iter().map(|one| translate(one, page.locale())).collect();
+    let assistant = all.iter().find(|one| one.id == wanted).cloned().ok_or(Error::not_found())?;
+    let opened = opened_at(page.query.get("opened"), page.locale().now);
     let view = ConnectPage {
         shell: page.shell(NavigationEntry::Settings).await?,
         tab: "connect",
         mcp_url: listed.mcp_url,
-        assistants,
+        assistants: all.iter().map(|one| (one.id.clone(), one.name.clone())).collect(),
         reach: ServerReach::of(&page.ctx.core.base_url),
-        connected: last_connected(page).await?,
+        opened: opened.millis(),
+        connected: last_connected(page, &all, &assistant, opened).await?,
         assistant,
         test,
     };
     page.show(&view)
 }
 
-/// Returns the app or the key that connected last, if that was within the last minutes.
-async fn last_connected(page: &PageRequest) -> Result<Option<LastConnection>, Error> {
-    let since = page.locale().now - RECENT_CONNECTION;
-    let apps = page.run(ListApps).await?.apps.into_iter();
-    let apps = apps.map(|app| LastConnection { name: app.client_name, at: app.connected_at });
-    let keys = page.run(ListKeys).await?.keys.into_iter().filter(|key| key.kind == KeyKind::Mcp);
-    let keys = keys.filter_map(|key| {
-        Some(LastConnection { at: key.first_used_at?, name: key.last_client.unwrap_or(key.name) })
-    });
-    Ok(apps.chain(keys).filter(|connected| connected.at >= since).max_by_key(|connected| connected.at))
+/// Returns when the page was opened: the time in its address, which a page that waits asks for again and again, or now.
+fn opened_at(in_address: Option<&str>, now: Timestamp) -> Timestamp {
+    let opened = in_address.and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis);
+    // An address that was kept or made up shows no older call.
+    opened.map_or(now, |opened| opened.clamp(now - MAX_WAIT, now))
+}
+
+/// Returns the app or the key by which the assistant called last, if it has called since this time.
+async fn last_connected(
+    page: &PageRequest,
+    all: &[Assistant],
+    assistant: &Assistant,
+    since: Timestamp,
+) -> Result<Option<LastConnection>, Error> {
+    let is_assistant = |name: &str| {
+        assistant.id == OTHER_CLIENTS
+            || assistant_of_client(all, name).is_some_and(|one| one.id == assistant.id)
+    };
+    let mut calls = Vec::new();
+    for app in page.run(ListApps).await?.apps {
+        if is_assistant(&app.client_name) {
+            let at = app.last_used_at.map_or(app.connected_at, |used| used.max(app.connected_at));
+            calls.push(LastConnection { name: app.client_name, at });
+        }
+    }
+    for key in page.run(ListKeys).await?.keys {
+        // A client without a name of its own is known by that of its key.
+        let name = key.last_client.unwrap_or(key.name);
+        if let Some(at) = key.last_used_at.filter(|_| key.kind == KeyKind::Mcp && is_assistant(&name)) {
+            calls.push(LastConnection { name, at });
+        }
+    }
+    Ok(calls.into_iter().filter(|call| call.at >= since).max_by_key(|call| call.at))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_in_the_address_is_bounded() {
+        let now = Timestamp::from_millis(1_714_996_800_000);
+        let before = now - Duration::from_secs(60);
+
+        assert_eq!(opened_at(Some(&before.millis().to_string()), now), before);
+        assert_eq!(opened_at(Some("0"), now), now - MAX_WAIT);
+        for late in [None, Some("soon"), Some("9223372036854775807")] {
+            assert_eq!(opened_at(late, now), now, "{late:?}");
+        }
+    }
 
     #[test]
     fn url_tells_from_where_the_server_is_reached() {

@@ -5,6 +5,7 @@ mod activity;
 mod activity_csv;
 mod activity_filter;
 mod apps;
+mod assistant_texts;
 mod chart;
 mod connect;
 mod key_forms;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use super::FILES;
 
 /// Beginnings of keys that are put together while the program runs.
-const COMPOSED_KEYS: [&str; 8] = [
+const COMPOSED_KEYS: [&str; 9] = [
     "account-paper-",
     "account-preset-",
+    "assistant-",
     "error-",
     "import-format-",
     "keys-group-",

@@ -1,9 +1,11 @@
 //! The pages of connected apps, assistants, activity and usage.
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use values::plan::Plan;
 
-use crate::support::{Client, OAuthClient, Server};
+use crate::support::{Client, McpClient, OAuthClient, Server};
 
 const CLIENTS: [&str; 7] = ["claude", "chatgpt", "claude-code", "vscode", "cursor", "codex", "other"];
 
@@ -91,22 +93,73 @@ async fn every_assistant_has_a_page_and_the_test_names_its_steps() {
 async fn assistant_that_connects_ends_the_waiting() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;
-    let app = OAuthClient::register(
-        server.anonymous(),
-        json!({ "client_name": "Heron", "token_endpoint_auth_method": "none" }),
-    )
-    .await;
     let waiting = browser.get_part("/settings/connect/claude", "connected").await;
 
-    app.connect(&browser, "read:library").await;
+    for name in ["Heron", "Claude"] {
+        let metadata = json!({ "client_name": name, "token_endpoint_auth_method": "none" });
+        let app = OAuthClient::register(server.anonymous(), metadata).await;
+        app.connect(&browser, "read:library").await;
+        let other = browser.get_part("/settings/connect/chatgpt", "connected").await;
+        assert!(other.text.contains("Waiting for ChatGPT"), "{name}: {}", other.text);
+    }
 
     let connected = browser.get_part("/settings/connect/claude", "connected").await;
     assert!(waiting.text.contains("Waiting for Claude"), "{}", waiting.text);
     assert!(
-        connected.text.contains("Connected: Heron") && !connected.text.contains("data-live"),
+        connected.text.contains("Connected: Claude") && !connected.text.contains("data-live"),
         "{}",
         connected.text
     );
+}
+
+#[actix_web::test]
+async fn key_used_before_ends_the_waiting_by_its_next_call() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, browser) = (user.mcp_key().await, user.sign_in().await);
+    let call = async || {
+        McpClient::new(key.clone()).initialize("codex-mcp-client", "0.1").await;
+        server.context().auth.keys.flush().await.unwrap();
+    };
+    call().await;
+    server.clock.advance(Duration::from_secs(60));
+    let waiting = browser.get_part("/settings/connect/codex", "connected").await;
+    let path = waiting.text.split("data-live-url=\"").nth(1).unwrap().split('"').next().unwrap();
+
+    server.clock.advance(Duration::from_secs(60));
+    let still = browser.get_part(path, "connected").await;
+    call().await;
+    server.clock.advance(Duration::from_secs(60));
+    let connected = browser.get_part(path, "connected").await;
+
+    assert!(still.text.contains("Waiting for Codex"), "{}", still.text);
+    assert!(connected.text.contains("Connected: "), "{}", connected.text);
+}
+
+/// Returns the texts of the instructions that have several words.
+fn instruction_texts(assistant: &Value) -> Vec<&str> {
+    let lists = ["steps", "facts"].into_iter().flat_map(|name| assistant[name].as_array().unwrap());
+    let labelled = ["snippets", "links"].into_iter().flat_map(|name| assistant[name].as_array().unwrap());
+    let texts = lists.chain(labelled.map(|one| &one["label"])).chain([&assistant["about"]]);
+    texts.map(|text| text.as_str().unwrap()).filter(|text| text.contains(' ')).collect()
+}
+
+#[actix_web::test]
+async fn instructions_are_in_the_language_of_the_page() {
+    let server = Server::start().await;
+    let browser = server.user(Plan::Pro).await.sign_in().await;
+    let german = browser.clone().with("accept-language", "de");
+    let listed = browser.get("/app/api/assistants").await;
+
+    for assistant in listed.data(200)["assistants"].as_array().unwrap() {
+        let path = format!("/settings/connect/{}", assistant["id"].as_str().unwrap());
+        let plain =
+            async |client: &Client| client.get(&path).await.text.replace("&#39;", "'").replace("&#38;", "&");
+        let (english, german) = (plain(&browser).await, plain(&german).await);
+        for text in instruction_texts(assistant) {
+            assert!(english.contains(text) && !german.contains(text), "{path}: {text}");
+        }
+    }
 }
 
 /// Makes calls with a canary, two of which are refused. Returns their number.

@@ -135,7 +135,9 @@ connect-key-hint = Setze einen <a class="link" href="/settings/keys/new?kind=mcp
 connect-connected = Verbunden: { $name }
 connect-see-calls = Aufrufe ansehen
 connect-waiting = Wartet auf { $name }
-connect-waiting-text = Hier steht „Verbunden“, sobald sich ein Assistent verbindet.
+connect-waiting-any = Wartet auf einen Assistenten
+connect-waiting-text = Hier steht „Verbunden“, sobald er etwas aufruft.
+connect-look-again = Noch einmal nachsehen
 connect-facts = Gut zu wissen
 connect-test = Verbindungstest
 connect-test-text = Carrel tut, was ein Assistent tut, über seine öffentliche Adresse: die Anmeldung suchen, sich registrieren, die Werkzeuge auflisten. Was dabei entsteht, wird am Ende gelöscht.

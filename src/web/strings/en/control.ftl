@@ -138,7 +138,9 @@ connect-key-hint = Put an <a class="link" href="/settings/keys/new?kind=mcp">MCP
 connect-connected = Connected: { $name }
 connect-see-calls = See its calls
 connect-waiting = Waiting for { $name }
-connect-waiting-text = This changes to “Connected” as soon as an assistant connects.
+connect-waiting-any = Waiting for an assistant
+connect-waiting-text = This changes to “Connected” as soon as it calls.
+connect-look-again = Look again
 connect-facts = Good to know
 connect-test = Connection test
 connect-test-text = Carrel does what an assistant does, over its public address: it looks for the sign-in, registers and lists the tools. What it creates is deleted at the end.
