@@ -50,7 +50,7 @@ export const tests = {
   "a search without a result shows what is near, and leads there": async (t) => {
     const page = await t.open({ session: t.data.session });
     await page.goto("/search?q=quagga&type=pdf");
-    const near = page.getByRole("region", { name: "Near it" });
+    const near = page.getByRole("region", { name: "Close matches" });
     assert.equal(await near.locator("mark").first().innerText(), "quagga");
     await near.getByRole("link", { name: "All of these" }).click();
     await page.waitForURL((url) => !url.search.includes("type="));

@@ -46,7 +46,7 @@ async fn search_without_a_result_shows_what_is_near() {
     let exact = session.get("/search?q=quagga+ropeway&mode=exact").await.text;
 
     for page in [filtered, exact] {
-        assert!(page.contains("Nothing found for") && page.contains("Near it"), "{page}");
+        assert!(page.contains("Nothing found for") && page.contains("Close matches"), "{page}");
         assert!(page.contains(">quagga</"), "{page}");
     }
 }

@@ -6,7 +6,10 @@ add-files = Dateien
 add-urls = Adressen, eine pro Zeile
 add-found = Adressen
 add-no-address = Füge mindestens eine Adresse ein.
-add-left-out = { $count } Adressen sind weggelassen: { $most } lassen sich auf einmal speichern. Importiere mehr als Datei.
+add-left-out = { $count ->
+    [one] Eine Adresse ist weggelassen
+   *[other] { $count } Adressen sind weggelassen
+}: { $most } lassen sich auf einmal speichern. Importiere mehr als Datei.
 add-new = neu
 add-saved = gespeichert
 add-known = schon gespeichert
@@ -14,7 +17,7 @@ add-known-since = gespeichert am { $date }
 add-refused = abgelehnt
 add-refused-private = Sie führt in ein privates Netz. Der Betreiber kann das erlauben.
 add-refused-own = Sie ist eine Seite dieses Carrel.
-add-refused-address = Diese Adresse lässt sich nicht holen. Schreibe sie ganz aus, etwa https://site.example/page.
+add-refused-address = Diese Adresse lässt sich nicht abrufen. Schreibe sie ganz aus, etwa https://site.example/page.
 add-tags = Schlagwörter, durch Kommas getrennt
 add-collection = Sammlung
 add-no-collection = Keine

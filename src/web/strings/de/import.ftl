@@ -33,8 +33,8 @@ import-lead-running = Import läuft: { $count ->
    *[other] bisher { $count } Zeilen.
 } Du kannst diese Seite schließen.
 import-lead-paused = { $count ->
-    [one] Angehalten nach einer Zeile. Auch ihre Seite wird erst später geholt.
-   *[other] Angehalten nach { $count } Zeilen. Auch ihre Seiten werden erst später geholt.
+    [one] Angehalten nach einer Zeile. Auch ihre Seite wird erst später abgerufen.
+   *[other] Angehalten nach { $count } Zeilen. Auch ihre Seiten werden erst später abgerufen.
 }
 import-lead-done = { $count ->
     [one] Eine Zeile wurde gelesen.
@@ -60,10 +60,13 @@ import-sum-updated = schon gespeichert, bekamen mehr
 import-sum-skipped = übersprungen
 import-sum-texts = Texte fertig
 import-pages = Seiten
-import-pages-progress = { $ready } fertig, { $waiting } warten
+import-pages-progress = { $ready } fertig, { $waiting ->
+    [one] 1 wartet
+   *[other] { $waiting } warten
+}
 import-pages-failed = { $count ->
-    [one] Eine Seite konnte nicht geholt werden
-   *[other] { $count } Seiten konnten nicht geholt werden
+    [one] Eine Seite konnte nicht abgerufen werden
+   *[other] { $count } Seiten konnten nicht abgerufen werden
 }
 import-undo-deleted = { $count ->
     [one] Ein Eintrag wurde gelöscht.
@@ -97,7 +100,7 @@ import-row-updated = schon gespeichert
 import-row-skipped = übersprungen
 import-row-incidental = gehört zu einer anderen Zeile
 import-unlisted = Weitere übersprungene Zeilen, nach Grund:
-import-go-preview = Die Zeilen erscheinen innerhalb einer Minute in deiner Bibliothek. Ihre Seiten werden danach geholt; du kannst diese Seite schließen. Du kannst den ganzen Import später rückgängig machen.
+import-go-preview = Die Zeilen erscheinen innerhalb einer Minute in deiner Bibliothek. Ihre Seiten werden danach abgerufen; du kannst diese Seite schließen. Du kannst den ganzen Import später rückgängig machen.
 import-go-done = Rückgängig löscht, was dieser Import angelegt hat, außer dem, was du seither geändert hast.
 import-go-moving = Du kannst diese Seite schließen.
 import-discard = Verwerfen

@@ -42,7 +42,7 @@ library-state-favorite = Favoriten
 library-state-processing = In Arbeit
 library-state-ready = Bereit
 library-state-failed = Fehlgeschlagen
-library-state-fetching = Die Seite wird geholt
+library-state-fetching = Die Seite wird abgerufen
 library-state-reading = Die Datei wird gelesen
 library-state-transcribing = Wird transkribiert
 library-retry = Erneut versuchen
@@ -74,10 +74,10 @@ library-do-uncollect = Herausnehmen
 library-do-project = Projekt
 library-do-ask = Diese fragen
 library-do-favorite = Zum Favoriten machen
-library-do-unfavorite = Kein Favorit
+library-do-unfavorite = Aus den Favoriten entfernen
 library-do-archive = Archivieren
 library-do-unarchive = Aus dem Archiv nehmen
-library-do-refetch = Erneut holen
+library-do-refetch = Neu abrufen
 library-do-delete = Löschen
 library-do-clear = Auswahl aufheben (Esc)
 library-cancel = Abbrechen
@@ -95,8 +95,14 @@ library-project-add = Hinzufügen
 library-no-projects = Es gibt noch kein aktives Projekt.
 library-done-archived = { $count } archiviert
 library-done-unarchived = { $count } aus dem Archiv genommen
-library-done-favorite = { $count } zu Favoriten gemacht
-library-done-unfavorite = { $count } keine Favoriten mehr
+library-done-favorite = { $count ->
+    [one] 1 zum Favoriten gemacht
+   *[other] { $count } zu Favoriten gemacht
+}
+library-done-unfavorite = { $count ->
+    [one] 1 kein Favorit mehr
+   *[other] { $count } keine Favoriten mehr
+}
 library-done-deleted = { $count } gelöscht
 library-done-tagged = { $count } mit dem Schlagwort versehen
 library-done-untagged = { $count } jetzt ohne das Schlagwort
@@ -104,14 +110,23 @@ library-done-collected = { $count } zur Sammlung hinzugefügt
 library-done-uncollected = { $count } aus der Sammlung genommen
 library-done-project = { $count } zum Projekt hinzugefügt
 library-done-restored = { $count } wiederhergestellt
-library-done-refetched = { $count } werden erneut geholt
+library-done-refetched = { $count ->
+    [one] 1 wird neu abgerufen
+   *[other] { $count } werden neu abgerufen
+}
 library-done-part = { $count } geändert, mehr geht nicht auf einmal. Wiederhole es für den Rest.
 library-done-nothing = Es war nichts ausgewählt
 library-done-too-many = Wähle dafür höchstens 50 aus
 library-done-undone = Rückgängig gemacht
-library-done-undone-part = Rückgängig gemacht, aber { $count } ließen sich nicht zurücksetzen
+library-done-undone-part = Rückgängig gemacht, aber { $count ->
+    [one] 1 ließ
+   *[other] { $count } ließen
+} sich nicht zurücksetzen
 library-done-undo-late = Das lässt sich nicht mehr rückgängig machen
-library-done-not-restored = { $count } ließen sich nicht wiederherstellen: Die Adresse wurde neu gespeichert, oder die 30 Tage sind vorbei
+library-done-not-restored = { $count ->
+    [one] 1 ließ
+   *[other] { $count } ließen
+} sich nicht wiederherstellen: Die Adresse wurde neu gespeichert, oder die 30 Tage sind vorbei
 library-done-pasted = Der Text wird gelesen
 library-paste = Seite einfügen
 library-paste-lead = Öffne die Seite im Browser, kopiere ihren Text oder Quelltext und füge ihn hier ein.

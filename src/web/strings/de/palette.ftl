@@ -1,7 +1,7 @@
-palette-title = Gehe zu oder tue
+palette-title = Seite öffnen oder Aktion ausführen
 palette-placeholder = Ein Titel, eine Seite oder eine Aktion
-palette-go = Gehe zu
-palette-do = Tue
+palette-go = Öffnen
+palette-do = Aktionen
 palette-nothing = Nichts heißt so
 palette-project = Projekt
 palette-collections = Sammlungen

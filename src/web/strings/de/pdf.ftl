@@ -24,7 +24,7 @@ pdf-textless = { $count ->
    *[other] Die Seiten { $pages } haben keinen Text. Sie können angesehen, aber nicht durchsucht oder markiert werden.
 }
 pdf-textless-more = und weitere
-pdf-outdated = Die Wörter dieser Seite können nicht markiert werden, weil sich die Datei geändert hat, seit ihr Text gelesen wurde. Hole sie noch einmal.
+pdf-outdated = Die Wörter dieser Seite können nicht markiert werden, weil sich die Datei geändert hat, seit ihr Text gelesen wurde. Rufe sie neu ab.
 pdf-earlier = Seiten bis { $page }
 pdf-later = Seiten ab { $page }
 pdf-notes-on-page = { $count } von { $total } auf dieser Seite

@@ -19,7 +19,7 @@ reader-favorite-short = Favorit
 reader-unfavorite = Kein Favorit mehr
 reader-archive = Archivieren (e)
 reader-archive-short = Archivieren
-reader-unarchive = Zurück in die Bibliothek
+reader-unarchive = Aus dem Archiv nehmen
 reader-save = Speichern
 reader-original = Die Originalseite (v)
 reader-original-short = Original öffnen
@@ -79,13 +79,13 @@ reader-find-place = Dies markieren
 reader-find-look = Stelle ansehen
 reader-find-back = Zurück zum Text
 reader-specimen = Aa
-reader-presets = Einstellung
+reader-presets = Schrift
 reader-preset = { $preset ->
-    [page] Seite
+    [page] Buchseite
     [paperback] Taschenbuch
     [large] Groß
     [plain] Schlicht
-   *[other] Leserlich
+   *[other] Gut lesbar
 }
 reader-size = Größe
 reader-leading = Zeilenhöhe
@@ -106,11 +106,11 @@ reader-waiting-text = Er erscheint hier, sobald er da ist.
 reader-empty = Es gibt keinen Text.
 reader-empty-text = Die Quelle hat keine lesbaren Wörter.
 reader-failed = Der Text konnte nicht gelesen werden.
-reader-retry = Noch einmal versuchen
+reader-retry = Erneut versuchen
 reader-favorite-on = Jetzt ein Favorit.
 reader-favorite-off = Kein Favorit mehr.
 reader-archived = Archiviert.
-reader-unarchived = Zurück in der Bibliothek.
+reader-unarchived = Aus dem Archiv genommen.
 reader-finished = Abgeschlossen und archiviert.
 reader-refetching = Die Seite wird neu abgerufen.
 reader-deleted = Gelöscht. 30 Tage lang kann es wiederhergestellt werden.

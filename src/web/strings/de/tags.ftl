@@ -20,4 +20,7 @@ tags-empty-text = Vergib Schlagwörter in der Bibliothek oder beim Speichern.
 tags-none-title = Kein Schlagwort enthält das
 tags-none-all = Alle Schlagwörter zeigen
 tags-done-merged = { $count } geändert
-tags-done-deleted = Die Schlagwörter sind von { $count } Einträgen gelöscht
+tags-done-deleted = { $count ->
+    [one] Die Schlagwörter sind von 1 Eintrag gelöscht
+   *[other] Die Schlagwörter sind von { $count } Einträgen gelöscht
+}

@@ -6,7 +6,10 @@ add-files = Files
 add-urls = Addresses, one a line
 add-found = Addresses
 add-no-address = Paste at least one address.
-add-left-out = { $count } addresses are left out: { $most } can be saved at once. Import more as a file.
+add-left-out = { $count ->
+    [one] One address is left out
+   *[other] { $count } addresses are left out
+}: { $most } can be saved at once. Import more as a file.
 add-new = new
 add-saved = saved
 add-known = saved already

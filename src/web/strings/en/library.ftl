@@ -74,7 +74,7 @@ library-do-uncollect = Take out
 library-do-project = Project
 library-do-ask = Ask these
 library-do-favorite = Make a favourite
-library-do-unfavorite = No favourite
+library-do-unfavorite = Remove from favourites
 library-do-archive = Archive
 library-do-unarchive = Take out of the archive
 library-do-refetch = Fetch again
@@ -95,8 +95,14 @@ library-project-add = Add
 library-no-projects = There is no active project yet.
 library-done-archived = { $count } archived
 library-done-unarchived = { $count } taken out of the archive
-library-done-favorite = { $count } made favourites
-library-done-unfavorite = { $count } no longer favourites
+library-done-favorite = { $count ->
+    [one] 1 made a favourite
+   *[other] { $count } made favourites
+}
+library-done-unfavorite = { $count ->
+    [one] 1 no longer a favourite
+   *[other] { $count } no longer favourites
+}
 library-done-deleted = { $count } deleted
 library-done-tagged = { $count } tagged
 library-done-untagged = { $count } without the tag now

@@ -1,7 +1,7 @@
-palette-title = Go to or do
+palette-title = Open a page or run an action
 palette-placeholder = A title, a page or an action
-palette-go = Go to
-palette-do = Do
+palette-go = Open
+palette-do = Actions
 palette-nothing = Nothing has this name
 palette-project = project
 palette-collections = Collections

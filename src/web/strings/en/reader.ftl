@@ -19,7 +19,7 @@ reader-favorite-short = Favourite
 reader-unfavorite = No longer a favourite
 reader-archive = Archive (e)
 reader-archive-short = Archive
-reader-unarchive = Back to the library
+reader-unarchive = Take out of the archive
 reader-save = Save
 reader-original = The original page (v)
 reader-original-short = Open the original
@@ -79,7 +79,7 @@ reader-find-place = Highlight this
 reader-find-look = Look at the place
 reader-find-back = Back to the text
 reader-specimen = Aa
-reader-presets = Setting
+reader-presets = Type
 reader-preset = { $preset ->
     [page] Page
     [paperback] Paperback
@@ -110,7 +110,7 @@ reader-retry = Try again
 reader-favorite-on = It is a favourite now.
 reader-favorite-off = It is no longer a favourite.
 reader-archived = Archived.
-reader-unarchived = Back in the library.
+reader-unarchived = Taken out of the archive.
 reader-finished = Finished and archived.
 reader-refetching = The page is being fetched again.
 reader-deleted = Deleted. It can be restored for 30 days.

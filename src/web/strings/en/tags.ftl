@@ -20,4 +20,7 @@ tags-empty-text = Tag saves in the library, or while you save them.
 tags-none-title = No tag contains this
 tags-none-all = Show all tags
 tags-done-merged = { $count } changed
-tags-done-deleted = The tags are deleted from { $count } saves
+tags-done-deleted = { $count ->
+    [one] The tags are deleted from 1 save
+   *[other] The tags are deleted from { $count } saves
+}
