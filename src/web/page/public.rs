@@ -72,10 +72,14 @@ impl PublicRequest {
         target(&self.http, self.pattern)
     }
 
-    /// Returns whether an element is asked for: always if the whole page is. A handler leaves out the work for other parts.
-    pub fn wants(&self, part: &str) -> bool {
-        let parts = requested_parts(&self.http);
-        parts.is_empty() || parts.contains(&part)
+    /// Returns whether the response is the whole page: without requested parts, and if the page has none of them.
+    pub fn wants_whole<P: PageView>(&self) -> bool {
+        !requested_parts(&self.http).iter().any(|id| P::PART_IDS.contains(id))
+    }
+
+    /// Returns whether the response shows a part: always if it is the whole page. A handler leaves out the work for other parts.
+    pub fn wants<P: PageView>(&self, part: &str) -> bool {
+        self.wants_whole::<P>() || requested_parts(&self.http).contains(&part)
     }
 
     /// Returns whether a script asks for parts of the page.

@@ -18,6 +18,9 @@ const INITIAL_PAGE_BYTES: usize = 16 << 10;
 
 /// A template of a page. [`parts!`](crate::parts) implements it.
 pub trait PageView: Template {
+    /// The ids of its parts.
+    const PART_IDS: &'static [&'static str];
+
     /// Renders the element with this id; `None` if the page has no such part.
     fn render_part(&self, id: &str, context: &RenderContext) -> Option<askama::Result<String>>;
 }
@@ -34,6 +37,8 @@ pub trait PageView: Template {
 macro_rules! parts {
     ($page:ty { $($id:literal => $block:ident),* $(,)? }) => {
         impl $crate::web::page::render::PageView for $page {
+            const PART_IDS: &'static [&'static str] = &[$($id),*];
+
             fn render_part(
                 &self,
                 id: &str,

@@ -9,7 +9,7 @@ use actors::auth::caller::Caller;
 use actors::operation::{FromRequest, Operation};
 use actors::operations::saved_searches::ListSavedSearches;
 use actors::operations::settings::{SettingsResponse, ShowSettings};
-use actors::operations::shell::ShowShellCounts;
+use actors::operations::shell::{ShellCounts, ShowShellCounts};
 use actors::pipeline::{self, ParsedRequest};
 use actors::target::Target;
 use entity::user;
@@ -20,13 +20,16 @@ use tokio::sync::OnceCell;
 use super::done::DoneMessage;
 use super::fields::{Fields, read_json_as};
 use super::public::{PublicRequest, see_other};
-use super::render::{PageView, RenderContext, respond};
+use super::render::{PageView, RenderContext, requested_parts, respond};
 use super::shell::{NavigationEntry, Shell, ToastView};
 use crate::http::budget::Sender;
 use crate::http::response_slots::wait_for_slot;
 use crate::http::session::authenticate;
 use crate::web::locale::Locale;
 use crate::web::page::render::render_with;
+
+/// The elements that show the counts or the pinned searches of the shell. `main` has the counts of the home page and of the menu.
+const SHELL_PARTS: [&str; 6] = ["main", "rail-list", "bell", "bell-top", "count-feeds", "count-uploads"];
 
 /// The signed-in user, as pages show it.
 #[derive(Clone)]
@@ -145,21 +148,34 @@ impl PageRequest {
         pipeline::execute(&self.ctx, &self.viewer.caller, None, async |_: &Caller| parsed).await.into_reply()
     }
 
-    /// Returns what stands around the page.
+    /// Returns what stands around the page. For a request for parts that do not show it, its counts and pinned searches are empty.
     ///
     /// # Errors
-    /// The error of the operation that counts what is unread.
+    /// Those of the operations that count what is unread and list the saved searches.
     pub async fn shell(&self, here: NavigationEntry) -> Result<Shell, Error> {
-        let counts = self.run(ShowShellCounts).await?;
-        let mut pinned = self.run(ListSavedSearches).await?.saved_searches;
-        pinned.retain(|search| search.is_pinned);
+        let (mut counts, mut pinned) = (ShellCounts::default(), Vec::new());
+        if self.wants_shell() {
+            counts = self.run(ShowShellCounts).await?;
+            pinned = self.run(ListSavedSearches).await?.saved_searches;
+            pinned.retain(|search| search.is_pinned);
+        }
         let user = &self.viewer.user;
         let name =
             user.name.clone().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| user.email.clone());
         let initial = name.trim().chars().next().into_iter().flat_map(char::to_uppercase).collect();
-        let toast = self.message.as_ref().map(|message| ToastView::new(message, self.locale()));
         let is_operator = self.viewer.caller.is_operator;
-        Ok(Shell { here, name, initial, counts, pinned, is_operator, toast })
+        Ok(Shell { here, name, initial, counts, pinned, is_operator, toast: self.toast() })
+    }
+
+    /// Returns whether the response shows the counts or the pinned searches: the whole page does.
+    fn wants_shell(&self) -> bool {
+        let parts = requested_parts(&self.http);
+        parts.is_empty() || parts.iter().any(|id| SHELL_PARTS.contains(id))
+    }
+
+    /// Returns the message of an action, for a page without a shell; `None` if there is none to show.
+    pub fn toast(&self) -> Option<ToastView> {
+        self.message.as_ref().map(|message| ToastView::new(message, self.locale()))
     }
 
     /// Responds with a page.
@@ -175,9 +191,8 @@ impl PageRequest {
     /// # Errors
     /// [`Error::Internal`] when the template cannot be rendered.
     pub fn show_with_status(&self, status: StatusCode, page: &impl PageView) -> Result<HttpResponse, Error> {
-        let toast = self.message.as_ref().map(|message| ToastView::new(message, self.locale()));
-        let toast =
-            toast.map(|toast| render_with(&toast, &self.context)).transpose().map_err(Error::internal)?;
+        let toast = self.toast().map(|toast| render_with(&toast, &self.context));
+        let toast = toast.transpose().map_err(Error::internal)?;
         respond(&self.http, status, page, &self.context, toast.as_deref())
     }
 

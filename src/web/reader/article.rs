@@ -16,7 +16,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::page::shell::ToastView;
 
 /// The longest range that an address marks, in characters.
 const MAX_TARGET_CHARS: usize = 10_000;
@@ -25,7 +25,7 @@ const MAX_TARGET_CHARS: usize = 10_000;
 #[derive(Template)]
 #[template(path = "reader/article.html", blocks = ["notes", "spine", "text_part", "mark_form", "actions"])]
 struct ArticlePage {
-    shell: Shell,
+    toast: Option<ToastView>,
     view: ReaderView,
     part: PartView,
     outline: Vec<OutlineEntry>,
@@ -87,7 +87,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
         }
     }
     let target = target_of(&request.query, document.total_chars);
-    let needs_text = request.wants("text-part");
+    let needs_text = request.wants::<ArticlePage>("text-part");
     let part = if needs_text { Some(read_part(request, &view, target.clone()).await?) } else { None };
     let starts = part.as_ref().map(|part| part.part_starts.clone()).unwrap_or_default();
     let number = part.as_ref().map_or(1, |part| part.part);
@@ -103,9 +103,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
         end: target.end,
     });
     let article = ArticlePage {
-        shell: request
-            .shell(if document.entry.is_some() { NavigationEntry::Feeds } else { NavigationEntry::Library })
-            .await?,
+        toast: request.toast(),
         part: part.map(PartView::from).unwrap_or_default(),
         outline,
         target,

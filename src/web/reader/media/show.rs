@@ -14,7 +14,7 @@ use super::row::{RowMarks, TranscriptRow};
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::page::shell::ToastView;
 use crate::web::places::whole_seconds;
 use crate::web::reader::article::target_of;
 use crate::web::reader::find_words::{FindView, find};
@@ -33,7 +33,7 @@ const SCRUB_WIDTH: f64 = 1000.0;
 #[derive(Template)]
 #[template(path = "reader/media/media.html", blocks = ["transcript", "notes", "spine", "actions"])]
 struct MediaPage {
-    shell: Shell,
+    toast: Option<ToastView>,
     view: ReaderView,
     is_video: bool,
     is_upload: bool,
@@ -97,7 +97,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     let marks = RowMarks { notes: &view.notes, target: target.clone(), seconds: named.map(i64::from) };
     let find = find(request, id).await?;
     let media = MediaPage {
-        shell: request.shell(NavigationEntry::Library).await?,
+        toast: request.toast(),
         is_video: document.content_type == ContentType::Video,
         is_upload: document.url.is_none(),
         is_moving: speech.status == DocumentStatus::Processing,

@@ -14,7 +14,7 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::page::render::render_with;
 use crate::web::page::request::PageRequest;
-use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::page::shell::ToastView;
 use crate::web::reader::article::target_of;
 use crate::web::reader::find_words::{FindView, find};
 use crate::web::reader::page_view::ReaderView;
@@ -34,7 +34,7 @@ const MAX_DRAWN_HIGHLIGHTS: usize = 200;
 #[derive(Template)]
 #[template(path = "reader/pdf/pdf.html", blocks = ["notes", "spine", "actions"])]
 struct PdfReader {
-    shell: Shell,
+    toast: Option<ToastView>,
     view: ReaderView,
     pages: Vec<PageBox>,
     current: usize,
@@ -95,7 +95,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     let current = current_page(request, &document, &pages, target.as_ref());
     let find = find(request, id).await?;
     let figure = match pages.get(current.saturating_sub(1)) {
-        Some(page) if request.wants("pages") => {
+        Some(page) if request.wants_whole::<PdfReader>() => {
             Some(figure(request, &view, page, target.clone(), &find).await?)
         }
         Some(_) | None => None,
@@ -111,7 +111,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
         heading.page.map(|page| OutlineLink { title, page, is_inner: heading.level > top })
     });
     let reader = PdfReader {
-        shell: request.shell(NavigationEntry::Library).await?,
+        toast: request.toast(),
         pages: boxes,
         current,
         total,
