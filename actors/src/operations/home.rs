@@ -71,7 +71,7 @@ impl FromRequest for ShowHome {
 }
 
 /// What the home page shows. A part without content is empty.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HomeResponse {
     /// What a new user has done; null once onboarding is over.
@@ -130,6 +130,28 @@ impl Operation for ShowHome {
             projects,
             notices: unread_notices(ctx, user).await?,
         })
+    }
+}
+
+/// Lists what was saved last, for the part of the home page that changes while a text is being made. It records no visit.
+#[derive(Debug)]
+pub struct ListLastSaved;
+
+/// What was saved last.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListLastSavedResponse {
+    /// The bookmarks, at most 5, also if they could not be read.
+    pub saved: Vec<BookmarkView>,
+}
+
+impl Operation for ListLastSaved {
+    type Reply = ListLastSavedResponse;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<ListLastSavedResponse, Error> {
+        let (user, db) = (caller.user, ctx.core.db.read());
+        let saved = load_views(&ctx.core, db, user, &saved_ids(db, user).await?).await?;
+        Ok(ListLastSavedResponse { saved })
     }
 }
 

@@ -5,7 +5,7 @@ mod start;
 
 use actix_web::HttpResponse;
 use actix_web::web::ServiceConfig;
-use actors::operations::home::{HomeResponse, ShowHome};
+use actors::operations::home::{HomeResponse, ListLastSaved, ShowHome};
 use actors::operations::projects::ProjectView;
 use actors::operations::work::RetryWork;
 use actors::target::Target;
@@ -73,12 +73,21 @@ pub fn mount(config: &mut ServiceConfig) {
 
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let turn = request.query.get("turn").and_then(|turn| turn.parse().ok()).unwrap_or_default();
-    let home = request.run(ShowHome::with_turn(turn)).await?;
+    let home = load(&request, turn).await?;
     let shell = request.shell(NavigationEntry::Home).await?;
     if let Some(onboarding) = home.onboarding {
         return start::show(&request, shell, onboarding);
     }
     request.show(&page(&request, shell, home, turn))
+}
+
+/// Reads what the requested parts show. While a text is being made, a script asks for what was saved last every few seconds.
+async fn load(request: &PageRequest, turn: u32) -> Result<HomeResponse, Error> {
+    if request.wants::<HomePage>("part-again") {
+        return request.run(ShowHome::with_turn(turn)).await;
+    }
+    let saved = request.run(ListLastSaved).await?.saved;
+    Ok(HomeResponse { saved, ..HomeResponse::default() })
 }
 
 /// Tries to read a document again whose text could not be made.

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actors::operations::bookmarks::{BookmarkView, CountFacets, CountFacetsResponse, ListBookmarks};
+use actors::operations::bookmarks::{BookmarkView, CountFacets, CountMatches, FacetCount, ListBookmarks};
 use actors::operations::collections::{CollectionView, ShowCollection, ShowCollectionTree};
 use actors::operations::saved_searches::{ListSavedSearches, SavedSearchView};
 use actors::target::Target;
@@ -92,16 +92,16 @@ struct ShownCounts {
 }
 
 impl ShownCounts {
-    fn new(counts: &CountFacetsResponse, is_filtered: bool, locale: &Locale) -> Self {
+    fn new(matches: FacetCount, library: i64, is_filtered: bool, locale: &Locale) -> Self {
         let number = |count: usize| locale.number(i64::try_from(count).unwrap_or(i64::MAX));
-        let library = locale.number(counts.library);
-        let total = match (is_filtered, counts.total.is_exact) {
+        let library = locale.number(library);
+        let total = match (is_filtered, matches.is_exact) {
             // The number of all is known, however large it is.
             (false, _) => library.clone(),
-            (true, true) => number(counts.total.count),
-            (true, false) => format!("{}+", number(counts.total.count)),
+            (true, true) => number(matches.count),
+            (true, false) => format!("{}+", number(matches.count)),
         };
-        Self { total, library, count: counts.total.count }
+        Self { total, library, count: matches.count }
     }
 }
 
@@ -158,8 +158,21 @@ async fn respond(
 
 impl LibraryPage {
     async fn load(&mut self, request: &PageRequest) -> Result<(), Error> {
+        if request.wants::<Self>("library-results") {
+            self.load_rows(request).await?;
+        }
+        if request.wants::<Self>("library-facets") {
+            self.load_facets(request).await?;
+            return self.load_shortcuts(request).await;
+        }
+        let query = json!({ "q": self.query });
+        let counts = request.run_json::<CountMatches>(&Target::default(), query).await?;
+        self.set_counts(counts.total, counts.library, request.locale());
+        Ok(())
+    }
+
+    async fn load_rows(&mut self, request: &PageRequest) -> Result<(), Error> {
         let listed = request.run_json::<ListBookmarks>(&Target::default(), self.list_request()).await?;
-        let counts = request.run_json::<CountFacets>(&Target::default(), json!({ "q": self.query })).await?;
         let bookmarks: Vec<BookmarkView> = listed.bookmarks;
         self.rows = LibraryRow::of_page(bookmarks, self.filter.sort.is_by_saving(), request.locale());
         if self.filter.is_cards() && request.viewer.settings.pictures == PictureMode::Shown {
@@ -169,11 +182,20 @@ impl LibraryPage {
         }
         self.is_live = self.rows.iter().any(LibraryRow::is_processing);
         self.next = listed.next_cursor.map(|cursor| self.filter.after(&cursor));
+        Ok(())
+    }
+
+    async fn load_facets(&mut self, request: &PageRequest) -> Result<(), Error> {
+        let counts = request.run_json::<CountFacets>(&Target::default(), json!({ "q": self.query })).await?;
         self.groups = facet_groups(&self.filter, &counts, request.locale());
-        self.is_empty_library = counts.library == 0;
+        self.set_counts(counts.total, counts.library, request.locale());
+        Ok(())
+    }
+
+    fn set_counts(&mut self, matches: FacetCount, library: i64, locale: &Locale) {
         let is_filtered = self.filter.is_filtered() || self.collection.is_some();
-        self.counts = Some(ShownCounts::new(&counts, is_filtered, request.locale()));
-        self.load_shortcuts(request).await
+        self.counts = Some(ShownCounts::new(matches, library, is_filtered, locale));
+        self.is_empty_library = library == 0;
     }
 
     /// Loads the collections and saved searches that are linked beside the list.

@@ -85,8 +85,10 @@ async fn home_escapes_names_and_shows_what_is_new() {
     reader.app.post("/app/api/library/bookmarks", body).await.data(201);
 
     let home = reader.app.get("/").await;
+    let saved = reader.app.get_part("/", "part-saved").await;
 
     assert!(home.text.contains("New in your feeds"), "{}", home.text);
+    assert!(saved.text.starts_with("<section") && saved.text.contains("Mud"), "{}", saved.text);
     assert!(!home.text.contains("<i>Mud") && home.text.contains("Mud"));
     assert!(!home.text.contains('\u{202e}'));
     assert!(!home.text.contains(" style=") && !home.text.contains("<script>"));

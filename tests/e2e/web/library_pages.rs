@@ -107,6 +107,20 @@ async fn part_of_the_library_has_its_elements_alone() {
 }
 
 #[actix_web::test]
+async fn list_that_is_asked_for_alone_has_its_number() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    save(&session, json!({ "url": "https://a.example/gulls", "title": "Gulls" })).await;
+    save(&session, json!({ "url": "https://a.example/herons", "title": "Herons" })).await;
+
+    let list = session.get_part("/library?q=gulls", "library-results").await;
+    let whole = session.get_part("/library", "main").await;
+
+    assert!(list.text.contains("Gulls") && list.text.contains(r#"data-total="1""#), "{}", list.text);
+    assert!(whole.text.contains("Herons") && whole.text.contains(r#"id="facet-sites""#), "{}", whole.text);
+}
+
+#[actix_web::test]
 async fn selection_over_pages_is_changed_and_undone() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

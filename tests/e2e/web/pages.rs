@@ -184,6 +184,20 @@ async fn page_without_the_part_is_sent_whole() {
 }
 
 #[actix_web::test]
+async fn navigation_is_loaded_for_parts_that_show_it() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let search = [("name", "To read"), ("query", "is:unread"), ("pinned", "1")];
+    assert_eq!(session.post_form("/saved-searches/new", &search).await.status, 303);
+
+    let shown = session.get_part("/", "main").await;
+    let other = session.get_part("/", "no-such-part").await;
+
+    assert!(shown.text.contains("To read"), "{}", shown.text);
+    assert!(!other.text.contains("To read"), "{}", other.text);
+}
+
+#[actix_web::test]
 async fn unchanged_answer_to_a_polling_script_is_304() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

@@ -174,11 +174,13 @@ async fn long_text_is_read_in_parts() {
     let second = session.get(&format!("{path}?part=2")).await;
     let place = session.get(&format!("{path}?at=70000-70020")).await;
     let part = session.get_part(&format!("{path}?part=2"), "text-part").await;
+    let main = session.get_part(&path, "main").await;
 
     assert!(first.text.contains("id=\"part-1\"") && first.text.contains(&format!("href=\"{path}?part=2\"")));
     assert!(second.text.contains("id=\"part-2\"") && second.text.contains("id=\"previous-part\""));
     assert!(place.text.contains("id=\"part-2\"") && place.text.contains("id=\"at\""));
     assert!(part.text.starts_with("<section") && !part.text.contains("<html"));
+    assert!(main.text.contains("id=\"part-1\""), "{}", main.text);
 }
 
 #[actix_web::test]

@@ -39,9 +39,13 @@ const VALUE: &str = "value";
 /// Column of the statements: how many bookmarks have the value.
 const COUNT: &str = "count";
 
-/// Counts the matches of a query.
+/// Counts the matches of a query, and those with each type, state, tag and site.
 #[derive(Debug)]
 pub struct CountFacets(LibraryQuery);
+
+/// Counts the matches of a query alone, for the part of a list that the web app asks for again and again.
+#[derive(Debug)]
+pub struct CountMatches(LibraryQuery);
 
 request! {
     /// A query whose matches are counted.
@@ -55,9 +59,21 @@ impl FromRequest for CountFacets {
     type Request = CountFacetsRequest;
 
     fn from_request(_: &Target, request: CountFacetsRequest) -> Result<Self, Error> {
-        let query = request.query.map(Text::into_inner).unwrap_or_default();
-        Ok(Self(parse_query(&query, "q")?))
+        Ok(Self(query_of(request)?))
     }
+}
+
+impl FromRequest for CountMatches {
+    type Request = CountFacetsRequest;
+
+    fn from_request(_: &Target, request: CountFacetsRequest) -> Result<Self, Error> {
+        Ok(Self(query_of(request)?))
+    }
+}
+
+fn query_of(request: CountFacetsRequest) -> Result<LibraryQuery, Error> {
+    let query = request.query.map(Text::into_inner).unwrap_or_default();
+    parse_query(&query, "q")
 }
 
 /// How many of the matches have which type, state, tag and site.
@@ -76,6 +92,16 @@ pub struct CountFacetsResponse {
     pub tags: Vec<Facet>,
     /// The hosts of most matches, at most 12.
     pub sites: Vec<Facet>,
+}
+
+/// How many bookmarks a query matches.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CountMatchesResponse {
+    /// Number of matches.
+    pub total: FacetCount,
+    /// Number of all bookmarks of the user.
+    pub library: i64,
 }
 
 /// A value with the number of matches that have it.
@@ -116,17 +142,12 @@ impl Operation for CountFacets {
         let (others, types) = split_types(&self.0);
         let without_types = BookmarkFilter::all_of(user).with_query(db, &others).await?;
         let filter = types.into_iter().fold(without_types.clone(), BookmarkFilter::with_type);
-        let bounds = PageBounds {
-            sort: BookmarkSort::SavedAtDescending,
-            after: None,
-            until: None,
-            limit: u64::try_from(MAX_FACET_COUNT).unwrap_or(u64::MAX).saturating_add(1),
-        };
+        let bounds = count_bounds();
         let found = find_page(db, &filter, bounds).await?;
         let total = FacetCount::of_rows(found.len());
         let ids: Vec<BookmarkId> = found.into_iter().take(MAX_FACET_COUNT).map(|row| row.id).collect();
         let sample = FacetSample { user, ids, is_exact: total.is_exact };
-        let library = account_count::Entity::owned_by(user).one(db).await?.map_or(0, |row| row.bookmarks);
+        let library = library_size(db, user).await?;
         let is_counted_by_index = !total.is_exact && filter.is_of_flags_and_type();
         Ok(CountFacetsResponse {
             total,
@@ -145,6 +166,35 @@ impl Operation for CountFacets {
             sites: sample.sites(db).await?,
         })
     }
+}
+
+impl Operation for CountMatches {
+    type Reply = CountMatchesResponse;
+    const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<CountMatchesResponse, Error> {
+        let (db, user) = (ctx.core.db.read(), caller.user);
+        let filter = BookmarkFilter::all_of(user).with_query(db, &self.0).await?;
+        Ok(CountMatchesResponse {
+            total: count_matches(db, &filter, count_bounds()).await?,
+            library: library_size(db, user).await?,
+        })
+    }
+}
+
+/// The bounds of the rows that are counted: one more than [`MAX_FACET_COUNT`].
+fn count_bounds() -> PageBounds<'static> {
+    PageBounds {
+        sort: BookmarkSort::SavedAtDescending,
+        after: None,
+        until: None,
+        limit: u64::try_from(MAX_FACET_COUNT).unwrap_or(u64::MAX).saturating_add(1),
+    }
+}
+
+/// Returns the number of all bookmarks of a user.
+async fn library_size(db: &impl ConnectionTrait, user: UserId) -> Result<i64, Error> {
+    Ok(account_count::Entity::owned_by(user).one(db).await?.map_or(0, |row| row.bookmarks))
 }
 
 /// Matches of a query, whose values are counted.

@@ -34,7 +34,7 @@ pub use bulk::{BulkAction, BulkChangeBookmarks, MAX_BULK_BOOKMARKS};
 pub use change::ChangeBookmark;
 pub use create::{CreateBookmark, CreateBookmarkResponse};
 pub use exists::BookmarkExists;
-pub use facets::{CountFacets, CountFacetsResponse, Facet, FacetCount};
+pub use facets::{CountFacets, CountFacetsResponse, CountMatches, CountMatchesResponse, Facet, FacetCount};
 pub use list::ListBookmarks;
 pub use many::UndoToken;
 pub(in crate::operations) use many::{ChangePart, ManyChanges};
