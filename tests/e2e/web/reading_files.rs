@@ -113,6 +113,13 @@ async fn recording_has_a_transcript_whose_times_are_links() {
     assert!(shown.text.contains("<audio id=\"media\" controls") && shown.text.contains("?t="));
     let named = browser.get(&format!("{page}?t=0")).await;
     assert!(named.text.contains("id=\"t0\" aria-current=\"true\""), "{}", named.text);
+    let version = shown.text.split("data-version=\"").nth(1).unwrap().split('"').next().unwrap();
+    let words = [("startOffset", "16"), ("endOffset", "20"), ("version", version)];
+    assert_eq!(browser.post_form(&format!("{page}/highlights"), &words).await.status, 303);
+    let notes = browser.get_part(&page, "notes").await;
+    assert_eq!(notes.text.matches("data-note-time=").count(), 1, "{}", notes.text);
+    let transcript = browser.get_part(&page, "transcript").await;
+    assert!(transcript.text.contains("<mark class=\"hl c-yellow\">Then</mark>"), "{}", transcript.text);
     let (status, headers, _) =
         browser.clone().with("range", "bytes=0-3").download(&format!("{page}/media")).await;
     assert_eq!((status, &headers["content-type"]), (206, &"audio/wav".parse().unwrap()));

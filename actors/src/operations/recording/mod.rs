@@ -16,7 +16,7 @@ use errors::Error;
 pub use captions::captions;
 pub use media::{RecordingFile, open_media};
 pub use speech::{ReadSpeech, ReadSpeechResponse, SpeechPart, SpeechSegment};
-pub use times::{LocateSpeech, LocateSpeechResponse};
+pub use times::{LocateSpeech, LocateSpeechRanges, LocateSpeechRangesResponse, LocateSpeechResponse};
 
 async fn find_recording(
     ctx: &OperationContext,

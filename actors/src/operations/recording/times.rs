@@ -1,5 +1,7 @@
 //! Finds when words of a transcript are spoken.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use values::id::DocumentId;
@@ -75,5 +77,34 @@ impl Operation for LocateSpeech {
             start_seconds: times.map(|times| times.0),
             end_seconds: times.map(|times| times.1),
         })
+    }
+}
+
+/// Finds when several ranges of a transcript begin, for the page of a recording.
+#[derive(Debug)]
+pub struct LocateSpeechRanges {
+    /// The document.
+    pub document: DocumentId,
+    /// The ranges, as offsets in the document's text.
+    pub ranges: Vec<Range<usize>>,
+}
+
+/// When ranges of a transcript begin.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LocateSpeechRangesResponse {
+    /// Start of the first segment of each range, in seconds and in the order of the ranges; null until the transcript is the text.
+    pub start_seconds: Vec<Option<f64>>,
+}
+
+impl Operation for LocateSpeechRanges {
+    type Reply = LocateSpeechRangesResponse;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<LocateSpeechRangesResponse, Error> {
+        let document = find_recording(ctx, caller, self.document).await?;
+        let transcript = ctx.recordings.read(&document, document.version).await?;
+        let start = |range: &Range<usize>| transcript.times(range.start, range.end).map(|times| times.0);
+        Ok(LocateSpeechRangesResponse { start_seconds: self.ranges.iter().map(start).collect() })
     }
 }

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use actix_web::HttpResponse;
 use actors::operations::reading::ReadPageResponse;
-use actors::operations::recording::{LocateSpeech, ReadSpeech, ReadSpeechResponse, SpeechPart};
+use actors::operations::recording::{
+    LocateSpeech, LocateSpeechRanges, ReadSpeech, ReadSpeechResponse, SpeechPart,
+};
 use askama::Template;
 use errors::Error;
 use values::id::DocumentId;
@@ -88,14 +90,18 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     let named = request.query.get("t").and_then(|seconds| seconds.parse::<u32>().ok());
     let part = part_of(request, &document, target.as_ref(), named);
     let speech = request.run(ReadSpeech { document: id, part, limit: PART_ROWS }).await?;
+    // The player and the found places are in no part: the transcript alone is asked for again and again while it is made.
+    let is_whole = request.wants_whole::<MediaPage>();
     let start_at = match named {
         Some(seconds) => i64::from(seconds),
-        None => stopped_at(request, &document, target.as_ref()).await?,
+        None if is_whole => stopped_at(request, &document, target.as_ref()).await?,
+        None => 0,
     };
-    let times = note_times(request, id, &view.notes).await?;
+    let needs_times = request.wants::<MediaPage>("notes");
+    let times = if needs_times { note_times(request, id, &view.notes).await? } else { Vec::new() };
     let ticks = ticks(&times, &view.notes, speech.duration_seconds);
     let marks = RowMarks { notes: &view.notes, target: target.clone(), seconds: named.map(i64::from) };
-    let find = find(request, id).await?;
+    let find = if is_whole { find(request, id).await? } else { FindView::default() };
     let media = MediaPage {
         toast: request.toast(),
         is_video: document.content_type == ContentType::Video,
@@ -152,22 +158,26 @@ async fn stopped_at(
     Ok(whole_seconds(request.run(words).await?.start_seconds.unwrap_or_default()))
 }
 
+/// Returns when the words of highlights are spoken, without those that are lost.
 async fn note_times(
     request: &PageRequest,
     document: DocumentId,
     notes: &[SideNote],
 ) -> Result<Vec<NoteTime>, Error> {
-    let mut times = Vec::new();
-    for note in notes.iter().filter(|note| !note.is_lost).take(MAX_TIMED_HIGHLIGHTS) {
-        let (Ok(start), Ok(end)) = (usize::try_from(note.start), usize::try_from(note.end)) else { continue };
-        if start < end {
-            let spoken = request.run(LocateSpeech { document, start, end }).await?;
-            times.extend(
-                spoken.start_seconds.map(|at| NoteTime { id: note.id.clone(), seconds: whole_seconds(at) }),
-            );
-        }
+    let (ids, ranges): (Vec<String>, Vec<Range<usize>>) =
+        notes.iter().filter_map(range_of).take(MAX_TIMED_HIGHLIGHTS).unzip();
+    if ranges.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(times)
+    let spoken = request.run(LocateSpeechRanges { document, ranges }).await?;
+    let time = |(id, at): (String, Option<f64>)| Some(NoteTime { id, seconds: whole_seconds(at?) });
+    Ok(ids.into_iter().zip(spoken.start_seconds).filter_map(time).collect())
+}
+
+/// Returns the id of a highlight with its characters; `None` if the text does not have them.
+fn range_of(note: &SideNote) -> Option<(String, Range<usize>)> {
+    let range = usize::try_from(note.start).ok()?..usize::try_from(note.end).ok()?;
+    (!note.is_lost && range.start < range.end).then(|| (note.id.clone(), range))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a recording has fewer seconds than an `f64` counts exactly")]
