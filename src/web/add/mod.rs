@@ -103,6 +103,8 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
 }
 
 async fn empty(request: &PageRequest, what: &'static str) -> Result<AddPage, Error> {
+    // A script asks for what is known about the addresses while they are typed.
+    let has_collections = what != "note" && request.wants::<AddPage>("dialog");
     let text = |name: &str| request.form.text(name).to_owned();
     Ok(AddPage {
         shell: request.shell(NavigationEntry::Library).await?,
@@ -112,7 +114,7 @@ async fn empty(request: &PageRequest, what: &'static str) -> Result<AddPage, Err
         title: text("title"),
         tags: text("tags"),
         collection: text("collection"),
-        collections: if what == "note" { Vec::new() } else { load_tree(request).await? },
+        collections: if has_collections { load_tree(request).await? } else { Vec::new() },
         found: Vec::new(),
         is_done: false,
         left_out: 0,

@@ -1,7 +1,7 @@
 //! What is known about an address before it is saved, and what became of it.
 
 use ::web::UrlRejection;
-use actors::operations::bookmarks::{BookmarkExists, BookmarkView, CreateBookmark, ShowBookmark};
+use actors::operations::bookmarks::{BookmarkView, CreateBookmark, FindBookmarksByUrl};
 use actors::target::Target;
 use errors::Error;
 use library::bookmarks::require_fetchable;
@@ -78,22 +78,18 @@ impl AddedPage {
 
 /// Looks up which addresses are saved, or refused.
 pub async fn check_addresses(request: &PageRequest, urls: &[String]) -> Result<Vec<AddedPage>, Error> {
+    if urls.is_empty() {
+        return Ok(Vec::new());
+    }
+    let saved = request.run(FindBookmarksByUrl { urls: urls.to_vec() }).await?.bookmarks;
     let mut pages = Vec::with_capacity(urls.len());
-    for url in urls {
-        let state = match request.run_json::<BookmarkExists>(&Target::default(), json!({ "url": url })).await
-        {
-            Ok(found) => match found.bookmark_id {
-                Some(id) => {
-                    let target = Target(vec![id.to_string()]);
-                    let shown = request.run_json::<ShowBookmark>(&target, json!({})).await?;
-                    AddressState::Known(Box::new(shown.bookmark))
-                }
-                None => match require_fetchable(url, request.ctx.ingest.fetcher.guard()) {
-                    Ok(()) => AddressState::New,
-                    Err(error) => refused(request, error)?,
-                },
+    for (url, bookmark) in urls.iter().zip(saved) {
+        let state = match bookmark {
+            Some(bookmark) => AddressState::Known(Box::new(bookmark)),
+            None => match require_fetchable(url, request.ctx.ingest.fetcher.guard()) {
+                Ok(()) => AddressState::New,
+                Err(error) => refused(request, error)?,
             },
-            Err(error) => refused(request, error)?,
         };
         pages.push(AddedPage { url: url.clone(), state });
     }

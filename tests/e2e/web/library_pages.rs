@@ -336,12 +336,12 @@ async fn addresses_are_saved_known_or_refused() {
     let shared =
         page(&session, "/add?title=Gulls&text=Look:+https%3A%2F%2Fa.example%2Fgulls+here&tags=tides").await;
     assert!(shared.contains("https://a.example/gulls") && shared.contains(r#"value="tides""#));
-    let preview = session.get_part("/add?urls=https://known.example/", "add-found").await;
-    assert!(
-        preview.text.contains("Known before") && preview.text.contains("saved already"),
-        "{}",
-        preview.text
-    );
+    let preview = "/add?urls=https://known.example/%0Ahttps://known.example/%23top%0Ahttps://new.example/\
+                   %0Ahttp://192.168.1.20/";
+    let preview = session.get_part(preview, "add-found").await;
+    for (state, count) in [("Known before", 2), ("saved already", 2), (">new<", 1), ("refused", 1)] {
+        assert_eq!(preview.text.matches(state).count(), count, "{state}: {}", preview.text);
+    }
     let urls = "https://new.example/\nhttps://known.example/\nhttp://192.168.1.20/manual";
     let saved =
         session.post_form("/add", &[("urls", urls), ("tags", "#tides, two words"), ("what", "pages")]).await;

@@ -1,4 +1,6 @@
-//! Tells whether a URL is saved.
+//! Tells whether a URL is saved, and finds the bookmarks of several URLs.
+
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,6 +8,7 @@ use values::id::BookmarkId;
 use values::scope::Scope;
 use web::PageUrl;
 
+use super::view::{BookmarkView, load_views};
 use crate::auth::caller::Caller;
 use crate::context::OperationContext;
 use crate::operation::{FromRequest, Operation};
@@ -60,5 +63,39 @@ impl Operation for BookmarkExists {
             bookmark_id: found.map(|row| row.id),
             normalized_url,
         })
+    }
+}
+
+/// Finds the bookmarks of several URLs, for the form that saves pages.
+#[derive(Debug)]
+pub struct FindBookmarksByUrl {
+    /// The URLs; they are normalised first.
+    pub urls: Vec<String>,
+}
+
+/// The bookmarks of several URLs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FindBookmarksByUrlResponse {
+    /// The bookmark of each URL, in the order of the URLs; null for one that is not saved or not valid.
+    pub bookmarks: Vec<Option<BookmarkView>>,
+}
+
+impl Operation for FindBookmarksByUrl {
+    type Reply = FindBookmarksByUrlResponse;
+    const SCOPES: &'static [Scope] = &[Scope::ReadBookmarks];
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FindBookmarksByUrlResponse, Error> {
+        let (db, user) = (ctx.core.db.read(), caller.user);
+        let key = |url: &String| PageUrl::parse(url).ok().map(|url| url.key());
+        let keys: Vec<Option<String>> = self.urls.iter().map(key).collect();
+        let valid: Vec<String> = keys.iter().flatten().cloned().collect();
+        let ids = bookmarks::find_by_urls(db, user, &valid).await?;
+        let found: Vec<BookmarkId> = ids.values().copied().collect();
+        let views = load_views(&ctx.core, db, user, &found).await?;
+        let views: HashMap<BookmarkId, BookmarkView> =
+            views.into_iter().map(|view| (view.bookmark_id, view)).collect();
+        // Two URLs may be of the same page.
+        let bookmark = |key: &Option<String>| views.get(ids.get(key.as_ref()?)?).cloned();
+        Ok(FindBookmarksByUrlResponse { bookmarks: keys.iter().map(bookmark).collect() })
     }
 }

@@ -33,7 +33,7 @@ pub use batch::BatchBookmarks;
 pub use bulk::{BulkAction, BulkChangeBookmarks, MAX_BULK_BOOKMARKS};
 pub use change::ChangeBookmark;
 pub use create::{CreateBookmark, CreateBookmarkResponse};
-pub use exists::BookmarkExists;
+pub use exists::{BookmarkExists, FindBookmarksByUrl, FindBookmarksByUrlResponse};
 pub use facets::{CountFacets, CountFacetsResponse, CountMatches, CountMatchesResponse, Facet, FacetCount};
 pub use list::ListBookmarks;
 pub use many::UndoToken;

@@ -34,7 +34,7 @@ pub use delete::{delete, delete_all, restore};
 pub use field_types::{BookmarkNotes, BookmarkTitle, CollectionIds, TagName, TagNames};
 pub use filter::{BookmarkConditions, is_saved_after, is_saved_before, matching_flags};
 pub use new_bookmark::{CreateBookmarkRequest, NewBookmark};
-pub use page_url::{find_by_url, require_fetchable, require_savable, require_url};
+pub use page_url::{find_by_url, find_by_urls, require_fetchable, require_savable, require_url};
 pub use save::{SavedPage, add_attributes, save, save_in_transaction};
 pub use tags::{add_tags, normalize_tag, normalize_tags, replace_tags};
 

@@ -1,8 +1,11 @@
 //! The URLs of bookmarks: which may be saved, and which bookmark has one.
 
+use std::collections::HashMap;
+
+use database::padded;
 use entity::bookmark;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
-use values::id::UserId;
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
+use values::id::{BookmarkId, UserId};
 use web::{Guard, PageUrl};
 
 use errors::Error;
@@ -48,4 +51,21 @@ pub async fn find_by_url(
 ) -> Result<Option<bookmark::Model>, Error> {
     let own = bookmark::Entity::visible_to(user).filter(bookmark::Column::NormalizedUrl.eq(normalized));
     Ok(own.one(db).await?)
+}
+
+/// Returns the user's bookmarks with these normalised URLs ([`PageUrl::key`]), by their URLs. Deleted ones are left out.
+pub async fn find_by_urls(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    normalized: &[String],
+) -> Result<HashMap<String, BookmarkId>, Error> {
+    if normalized.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let own = bookmark::Entity::visible_to(user)
+        .filter(bookmark::Column::NormalizedUrl.is_in(padded(normalized)))
+        .select_only()
+        .columns([bookmark::Column::NormalizedUrl, bookmark::Column::Id]);
+    let rows: Vec<(String, BookmarkId)> = own.into_tuple().all(db).await?;
+    Ok(rows.into_iter().collect())
 }
