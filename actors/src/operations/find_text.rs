@@ -1,11 +1,13 @@
 //! Finds words in the text of one document.
 
+use std::ops::Range;
+
 use concurrency::Lane;
 use entity::{chunk, document};
 use schemars::JsonSchema;
-use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use serde::Serialize;
-use values::id::DocumentId;
+use values::id::{DocumentId, UserId};
 use values::scope::Scope;
 
 use crate::auth::caller::Caller;
@@ -19,6 +21,8 @@ use validation::{Words, request};
 const MAX_HITS: usize = 200;
 /// Characters around the words of a place.
 const CONTEXT_CHARS: usize = 60;
+/// Characters behind a range that are read too, because words that begin in the range may end behind it.
+const MAX_OVERHANG_CHARS: usize = 1000;
 
 /// Finds words in the text of a document.
 #[derive(Debug)]
@@ -27,6 +31,17 @@ pub struct FindText {
     pub document: DocumentId,
     /// The words, in their order.
     pub words: String,
+}
+
+/// Finds words that begin in a range of the text of a document, for one page of a PDF.
+#[derive(Debug)]
+pub struct FindTextInRange {
+    /// The document.
+    pub document: DocumentId,
+    /// The words, in their order.
+    pub words: String,
+    /// The range, as offsets in the document's text.
+    pub range: Range<usize>,
 }
 
 request! {
@@ -88,22 +103,9 @@ impl Operation for FindText {
     }
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FindTextResponse, Error> {
-        let found =
-            document::Entity::one_visible_to(caller.user, self.document).one(ctx.core.db.read()).await?;
-        let document = found.ok_or(Error::not_found())?;
-        let passages = chunk::Entity::owned_by(caller.user)
-            .filter(chunk::Column::DocumentId.eq(document.id))
-            .filter(chunk::Column::Version.eq(document.version))
-            .order_by_asc(chunk::Column::Ordinal)
-            .select_only()
-            .column(chunk::Column::StartOffset)
-            .column(chunk::Column::Page)
-            .column(chunk::Column::StartSeconds)
-            .column(chunk::Column::Text);
-        let passages: Vec<TextPassage> = passages.into_tuple().all(ctx.core.db.read()).await?;
-        let words = self.words;
-        // A book has millions of characters.
-        let hits = ctx.core.workers.run(Lane::Foreground, move || find(&passages, &words)).await?;
+        let document = find_document(caller.user, self.document, ctx).await?;
+        let passages = passages_of(&document).order_by_asc(chunk::Column::Ordinal);
+        let hits = find_in(passages, self.words, ctx).await?;
         let truncated = hits.len() > MAX_HITS;
         Ok(FindTextResponse {
             document_id: document.id,
@@ -112,6 +114,63 @@ impl Operation for FindText {
             truncated,
         })
     }
+}
+
+impl Operation for FindTextInRange {
+    type Reply = FindTextResponse;
+    const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
+
+    fn count(reply: &FindTextResponse) -> Option<usize> {
+        Some(reply.hits.len())
+    }
+
+    async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FindTextResponse, Error> {
+        let document = find_document(caller.user, self.document, ctx).await?;
+        let offset = |offset: usize| i32::try_from(offset).unwrap_or(i32::MAX);
+        let end = self.range.end.saturating_add(MAX_OVERHANG_CHARS);
+        let passages = passages_of(&document)
+            .filter(chunk::Column::EndOffset.gt(offset(self.range.start)))
+            .filter(chunk::Column::StartOffset.lt(offset(end)))
+            .order_by_asc(chunk::Column::StartOffset);
+        let mut hits = find_in(passages, self.words, ctx).await?;
+        let truncated = hits.len() > MAX_HITS;
+        hits.truncate(MAX_HITS);
+        hits.retain(|hit| self.range.contains(&hit.start));
+        Ok(FindTextResponse { document_id: document.id, version: document.version, hits, truncated })
+    }
+}
+
+async fn find_document(
+    user: UserId,
+    document: DocumentId,
+    ctx: &OperationContext,
+) -> Result<document::Model, Error> {
+    let found = document::Entity::one_visible_to(user, document).one(ctx.core.db.read()).await?;
+    found.ok_or(Error::not_found())
+}
+
+/// Selects the passages of the current text of a document.
+fn passages_of(document: &document::Model) -> Select<chunk::Entity> {
+    chunk::Entity::owned_by(document.user_id)
+        .filter(chunk::Column::DocumentId.eq(document.id))
+        .filter(chunk::Column::Version.eq(document.version))
+}
+
+/// Finds the words in passages, one place more than are returned, if there are as many.
+async fn find_in(
+    passages: Select<chunk::Entity>,
+    words: String,
+    ctx: &OperationContext,
+) -> Result<Vec<TextHit>, Error> {
+    let passages = passages
+        .select_only()
+        .column(chunk::Column::StartOffset)
+        .column(chunk::Column::Page)
+        .column(chunk::Column::StartSeconds)
+        .column(chunk::Column::Text);
+    let passages: Vec<TextPassage> = passages.into_tuple().all(ctx.core.db.read()).await?;
+    // A book has millions of characters.
+    Ok(ctx.core.workers.run(Lane::Foreground, move || find(&passages, &words)).await?)
 }
 
 /// The columns of a passage: start offset, page, start time, text.
@@ -126,7 +185,7 @@ fn find(passages: &[TextPassage], words: &str) -> Vec<TextHit> {
     while at < text.len() && hits.len() <= MAX_HITS {
         match match_at(text.get(at..).unwrap_or_default(), &needle) {
             Some(length) if length > 0 => {
-                hits.push(hit(passages, &text, at, at + length));
+                hits.push(hit(passages, &text, at..at + length));
                 at += length;
             }
             Some(_) | None => at += 1,
@@ -135,13 +194,17 @@ fn find(passages: &[TextPassage], words: &str) -> Vec<TextHit> {
     hits
 }
 
-fn hit(passages: &[TextPassage], text: &[char], start: usize, end: usize) -> TextHit {
+/// Returns the place of words, which have these characters of the text of the passages.
+fn hit(passages: &[TextPassage], text: &[char], Range { start, end }: Range<usize>) -> TextHit {
     let slice = |from: usize, to: usize| text.get(from..to).unwrap_or_default().iter().collect::<String>();
-    let is_before = |passage: &TextPassage| usize::try_from(passage.0).is_ok_and(|offset| offset <= start);
+    // The first passage may be behind the beginning of the document.
+    let first = passages.first().and_then(|passage| usize::try_from(passage.0).ok()).unwrap_or_default();
+    let is_before =
+        |passage: &TextPassage| usize::try_from(passage.0).is_ok_and(|offset| offset <= first + start);
     let passage = passages.get(passages.partition_point(is_before).saturating_sub(1));
     TextHit {
-        start,
-        end,
+        start: first + start,
+        end: first + end,
         page: passage.and_then(|passage| passage.1).and_then(|page| u32::try_from(page).ok()),
         seconds: passage.and_then(|passage| passage.2),
         before: slice(start.saturating_sub(CONTEXT_CHARS), start),
@@ -208,6 +271,16 @@ mod tests {
         assert_eq!(found(&passages, "stands. a"), [(10, 19, Some(1))]);
         assert_eq!(found(&passages, "élan"), [(34, 38, Some(2))]);
         assert_eq!(found(&passages, "egret"), []);
+    }
+
+    #[test]
+    fn offsets_count_from_the_beginning_of_the_document() {
+        let passages = [
+            (18, Some(2), None, "A heron stands. ".to_owned()),
+            (34, Some(3), None, "Another heron".to_owned()),
+        ];
+
+        assert_eq!(found(&passages, "heron"), [(20, 25, Some(2)), (42, 47, Some(3))]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Words that are looked for in the whole document.
 
-use actors::operations::find_text::{FindText, FindTextResponse, TextHit};
+use std::ops::Range;
+
+use actors::operations::find_text::{FindText, FindTextInRange, FindTextResponse, TextHit};
 use errors::Error;
 use values::id::DocumentId;
 
@@ -48,7 +50,7 @@ pub struct FoundPlace {
 /// # Errors
 /// Those of the operation.
 pub async fn find(request: &PageRequest, document: DocumentId) -> Result<FindView, Error> {
-    let words = text::cut(request.query.get("find").unwrap_or_default().trim(), MAX_WORDS_CHARS);
+    let words = words_of(request);
     if words.is_empty() {
         return Ok(FindView::default());
     }
@@ -56,6 +58,27 @@ pub async fn find(request: &PageRequest, document: DocumentId) -> Result<FindVie
         request.run(FindText { document, words: words.clone() }).await?;
     let hits = hits.into_iter().map(|hit| FoundPlace::new(document, &words, hit)).collect();
     Ok(FindView { words, hits, is_truncated: truncated })
+}
+
+/// Looks for the words that the address names in `find`, in this range of the text. Returns their places.
+///
+/// # Errors
+/// Those of the operation.
+pub async fn find_in_range(
+    request: &PageRequest,
+    document: DocumentId,
+    range: Range<usize>,
+) -> Result<Vec<Range<usize>>, Error> {
+    let words = words_of(request);
+    if words.is_empty() || range.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = request.run(FindTextInRange { document, words, range }).await?;
+    Ok(found.hits.into_iter().map(|hit| hit.start..hit.end).collect())
+}
+
+fn words_of(request: &PageRequest) -> String {
+    text::cut(request.query.get("find").unwrap_or_default().trim(), MAX_WORDS_CHARS)
 }
 
 impl FoundPlace {

@@ -100,7 +100,7 @@ impl ReaderView {
             is_unsaved_entry: document.entry.is_some() && !is_bookmark,
             can_mark: is_bookmark || document.entry.is_some(),
             lacks: visible_text(document.lacks.as_deref().unwrap_or_default()),
-            notes: SideNote::list(document, locale),
+            notes: SideNote::list(&document.highlights, locale),
             spine: Spine::new(document, progress),
         }
     }

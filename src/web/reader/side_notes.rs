@@ -1,6 +1,7 @@
 //! The highlights of a document as the list beside its text shows them.
 
-use actors::operations::reading::{DRAWN_COLORS, ReadPageResponse, drawn_color};
+use actors::operations::highlights::AnchoredHighlight;
+use actors::operations::reading::{DRAWN_COLORS, drawn_color};
 use values::kind::AnchorState;
 
 use crate::web::locale::Locale;
@@ -53,10 +54,9 @@ impl SideNote {
         color_choices(self.color)
     }
 
-    /// Returns the highlights of a document in the order of the text, lost ones at the end.
-    pub fn list(document: &ReadPageResponse, locale: &Locale) -> Vec<Self> {
-        let mut notes: Vec<Self> = document
-            .highlights
+    /// Makes the list of highlights, which are in the order of the text: lost ones are at the end.
+    pub fn list(highlights: &[AnchoredHighlight], locale: &Locale) -> Vec<Self> {
+        let mut notes: Vec<Self> = highlights
             .iter()
             .map(|highlight| Self {
                 id: highlight.highlight_id.to_string(),

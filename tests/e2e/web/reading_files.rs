@@ -26,6 +26,15 @@ async fn pdf_page_of(user: &User<'_>) -> (Client, String) {
     (user.sign_in().await, document.replace("/app/api/documents/", "/read/"))
 }
 
+/// Highlights characters of a document, as the script of its page does.
+async fn mark(browser: &Client, page: &str, start: &str, end: &str) {
+    let shown = browser.get(page).await.text;
+    let version = shown.split("data-version=\"").nth(1).unwrap().split('"').next().unwrap();
+    let words = [("startOffset", start), ("endOffset", end), ("version", version)];
+    let marked = browser.post_form(&format!("{page}/highlights"), &words).await;
+    assert_eq!(marked.status, 303, "{}", marked.text);
+}
+
 #[actix_web::test]
 async fn pdf_has_its_picture_and_words_with_offsets() {
     let server = Server::start().await;
@@ -62,10 +71,15 @@ async fn page_of_a_pdf_is_a_part_for_scripts() {
     let server = Server::start().await;
     let (browser, page) = pdf_page_of(&server.user(Plan::Pro).await).await;
 
-    let part = browser.get_part(&format!("{page}/pages/1"), "p1").await;
+    mark(&browser, &page, "4", "9").await;
+
+    let part = browser.get_part(&format!("{page}/pages/1?find=stands"), "p1").await;
     let whole = browser.get(&format!("{page}/pages/1")).await;
 
     assert!(part.text.starts_with("<figure class=\"pdf-page\" id=\"p1\""), "{}", part.text);
+    for mark in ["<rect class=\"hl c-yellow\"", "<rect class=\"found\""] {
+        assert_eq!(part.text.matches(mark).count(), 1, "{mark}: {}", part.text);
+    }
     assert_eq!(whole.status, 303);
     assert_eq!(browser.get(&format!("{page}/pages/2")).await.status, 303);
     assert_eq!(browser.get_part(&format!("{page}/pages/2"), "p2").await.status, 404);
@@ -113,9 +127,7 @@ async fn recording_has_a_transcript_whose_times_are_links() {
     assert!(shown.text.contains("<audio id=\"media\" controls") && shown.text.contains("?t="));
     let named = browser.get(&format!("{page}?t=0")).await;
     assert!(named.text.contains("id=\"t0\" aria-current=\"true\""), "{}", named.text);
-    let version = shown.text.split("data-version=\"").nth(1).unwrap().split('"').next().unwrap();
-    let words = [("startOffset", "16"), ("endOffset", "20"), ("version", version)];
-    assert_eq!(browser.post_form(&format!("{page}/highlights"), &words).await.status, 303);
+    mark(&browser, &page, "16", "20").await;
     let notes = browser.get_part(&page, "notes").await;
     assert_eq!(notes.text.matches("data-note-time=").count(), 1, "{}", notes.text);
     let transcript = browser.get_part(&page, "transcript").await;

@@ -19,7 +19,10 @@ pub use create::CreateHighlight;
 pub use export::{ExportFormat, HighlightExport};
 pub use list::ListHighlights;
 pub use mark::{MarkDocument, MarkDocumentRequest, MarkDocumentResponse};
-pub use of_document::{ListDocumentHighlights, ListDocumentHighlightsResponse, highlights_of};
+pub use of_document::{
+    ListDocumentHighlights, ListDocumentHighlightsResponse, ListHighlightsInRange,
+    ListHighlightsInRangeResponse, highlights_of,
+};
 pub use view::{AnchoredHighlight, AnchoredHighlightResponse, HighlightResponse, HighlightView};
 pub use with_documents::HighlightOfDocument;
 

@@ -96,7 +96,14 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     let find = find(request, id).await?;
     let figure = match pages.get(current.saturating_sub(1)) {
         Some(page) if request.wants_whole::<PdfReader>() => {
-            Some(figure(request, &view, page, target.clone(), &find).await?)
+            let marks = FigureMarks {
+                language: view.language.clone(),
+                version: view.version,
+                notes: &view.notes,
+                target: target.clone(),
+                found: find.hits.iter().map(|hit| hit.start..hit.end).collect(),
+            };
+            Some(figure(request, page, marks).await?)
         }
         Some(_) | None => None,
     };
@@ -158,26 +165,34 @@ fn page_of_offset(pages: &[PdfPage], offset: usize) -> Option<usize> {
     pages.iter().find(has).map(|page| page.number)
 }
 
+/// What is drawn over the picture of a page. Of the ranges only those with words on the page are.
+pub struct FigureMarks<'a> {
+    /// The value of `lang`; empty if the language is not known.
+    pub language: String,
+    /// The version of the text.
+    pub version: i32,
+    /// The highlights.
+    pub notes: &'a [SideNote],
+    /// The place that the address names.
+    pub target: Option<Range<usize>>,
+    /// The places of the words that are looked for.
+    pub found: Vec<Range<usize>>,
+}
+
 /// Returns the figure of a page with its marks.
 ///
 /// # Errors
 /// Those of the operations, except the reasons why the words of the page cannot be placed.
-pub async fn figure(
-    request: &PageRequest,
-    view: &ReaderView,
-    page: &PdfPage,
-    target: Option<Range<usize>>,
-    find: &FindView,
-) -> Result<String, Error> {
+pub async fn figure(request: &PageRequest, page: &PdfPage, marks: FigureMarks<'_>) -> Result<String, Error> {
     let document: DocumentId = request.target().id(0)?;
     let number = u32::try_from(page.number).unwrap_or(u32::MAX);
     let mut figure = match request.run(ReadPdfPage { document, number }).await {
-        Ok(layer) => PdfFigure::new(layer, &view.language),
-        Err(Error::Conflict(_)) => PdfFigure::without_words(&view.id, view.version, page),
+        Ok(layer) => PdfFigure::new(layer, &marks.language),
+        Err(Error::Conflict(_)) => PdfFigure::without_words(&document.to_string(), marks.version, page),
         Err(error) => return Err(error),
     };
     if let Some(span) = span_of(page).filter(|_| !figure.words.is_empty()) {
-        add_marks(request, &mut figure, view, &span, target, find).await?;
+        add_marks(request, &mut figure, &span, marks).await?;
     }
     render_with(&figure, &request.context).map_err(Error::internal)
 }
@@ -186,17 +201,15 @@ pub async fn figure(
 async fn add_marks(
     request: &PageRequest,
     figure: &mut PdfFigure,
-    view: &ReaderView,
     span: &Range<usize>,
-    target: Option<Range<usize>>,
-    find: &FindView,
+    marks: FigureMarks<'_>,
 ) -> Result<(), Error> {
     let (notes, mut ranges): (Vec<&SideNote>, Vec<Range<usize>>) =
-        notes_within(&view.notes, span).take(MAX_DRAWN_HIGHLIGHTS).unzip();
-    let hits = find.hits.iter().filter(|hit| span.contains(&hit.start)).take(MAX_DRAWN_HIGHLIGHTS);
-    ranges.extend(hits.map(|hit| hit.start..hit.end));
-    let has_target = target.is_some();
-    ranges.extend(target);
+        notes_within(marks.notes, span).take(MAX_DRAWN_HIGHLIGHTS).unzip();
+    let found = marks.found.into_iter().filter(|found| span.contains(&found.start));
+    ranges.extend(found.take(MAX_DRAWN_HIGHLIGHTS));
+    let has_target = marks.target.is_some();
+    ranges.extend(marks.target);
     let page = u32::try_from(figure.number).unwrap_or(u32::MAX);
     let located = request.run(LocateOnPdfPage { document: request.target().id(0)?, page, ranges }).await?;
     let mut rects = located.ranges.into_iter();
@@ -213,7 +226,7 @@ async fn add_marks(
 }
 
 /// Returns the characters of a page; `None` for a page without text.
-fn span_of(page: &PdfPage) -> Option<Range<usize>> {
+pub fn span_of(page: &PdfPage) -> Option<Range<usize>> {
     page.start_offset.zip(page.end_offset).map(|(start, end)| start..end)
 }
 
