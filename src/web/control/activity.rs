@@ -51,7 +51,7 @@ parts!(ActivityPage { "list" => as_list });
 
 impl ActivityPage {
     /// Returns the address of the calls of all keys and apps.
-    fn everybody(&self) -> String {
+    fn all_calls(&self) -> String {
         address(&ActivityFilter { key: None, app: None, ..self.filter.clone() })
     }
 }

@@ -174,7 +174,7 @@ fn rows(
     entries.into_iter().enumerate().map(row).collect()
 }
 
-/// Returns the heading of the list, and whether it is a name that somebody else or the user gave.
+/// Returns the heading of the list, and whether it is a name that the feed or the user gave, rather than a text of the catalogue.
 fn title(request: &PageRequest, selection: &FeedSelection, tree: &FeedTreeResponse) -> (String, bool) {
     if let Some(id) = &selection.feed {
         let mut feeds = tree.folders.iter().flat_map(|folder| &folder.feeds);

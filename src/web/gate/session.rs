@@ -28,7 +28,7 @@ struct SignInView<'a> {
 
 parts!(SignInView<'_> {});
 
-/// Shows the form. A user who is signed in goes on, and so does everybody while there is no account.
+/// Shows the form. Redirects a user who is signed in, and to the set-up page while there is no account.
 pub async fn show_sign_in(request: PublicRequest) -> Result<HttpResponse, Error> {
     let next = next_page(&request);
     match authenticate(&request.http, &request.ctx.auth).await {

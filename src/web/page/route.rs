@@ -101,7 +101,7 @@ impl PageRoute {
         self
     }
 
-    /// Shows the page to everybody.
+    /// Shows the page, with or without a session.
     #[must_use]
     pub fn get_public<R>(mut self, handler: fn(PublicRequest) -> R) -> Self
     where
@@ -111,7 +111,7 @@ impl PageRoute {
         self
     }
 
-    /// Takes a form of the page from everybody.
+    /// Takes a form of the page, with or without a session.
     #[must_use]
     pub fn post_public<R>(mut self, handler: fn(PublicRequest) -> R) -> Self
     where

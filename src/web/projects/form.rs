@@ -29,7 +29,7 @@ pub struct ProjectForm {
     pub back: String,
     /// The mark of what the form was made from.
     pub mark: String,
-    /// What somebody wrote in another tab meanwhile.
+    /// The text that was saved from another tab after this form was loaded; `None` without such a change.
     pub other_version: Option<String>,
     /// The address of a form that deletes, below this one.
     pub delete: Option<String>,
