@@ -2,7 +2,6 @@
 
 use jiff::Zoned;
 use jiff::civil::Weekday;
-use jiff::tz::TimeZone;
 use values::kind::AppLanguage;
 use values::time::Timestamp;
 
@@ -166,11 +165,6 @@ impl Locale {
     pub fn start_of_day(&self, time: Timestamp) -> Timestamp {
         let start = self.zoned(time).start_of_day();
         start.map_or(time, |start| Timestamp::from_millis(start.timestamp().as_millisecond()))
-    }
-
-    /// Returns the name of the time zone: `Europe/Berlin`, `UTC`.
-    pub fn zone_name(&self) -> String {
-        TimeZone::iana_name(&self.zone).unwrap_or("UTC").to_owned()
     }
 
     fn date_values(&self, date: &Zoned, month: &str) -> [(&'static str, MessageValue); 4] {

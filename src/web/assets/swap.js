@@ -132,12 +132,6 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// A switch or a choice posts at once.
-document.addEventListener("change", (event) => {
-  const form = event.target.closest?.("form[data-auto]");
-  if (form) form.requestSubmit();
-});
-
 // Back and forward show what the address says. A step within the page, to a fragment, changes nothing else.
 const address = () => { const url = new URL(location.href); url.searchParams.delete("done"); return url.pathname + url.search; };
 let shownAddress = address();

@@ -53,11 +53,6 @@ impl FormFaults {
         self.form.is_some() || !self.fields.is_empty()
     }
 
-    /// Returns whether this is the first field with a fault, which gets the focus.
-    pub fn is_first(&self, field: &str) -> bool {
-        self.fields.first().is_some_and(|(name, _)| name == field)
-    }
-
     fn of_fields(invalid: &Invalid, locale: &Locale) -> Self {
         let fields = invalid.faults.iter().map(|fault| {
             // `tags[2]` is a fault of the field `tags`.
@@ -166,6 +161,6 @@ mod tests {
         let (status, faults) = FormFaults::from_error(error, &locale(AppLanguage::English)).unwrap();
 
         assert_eq!((status, faults.of("tags").is_some()), (StatusCode::UNPROCESSABLE_ENTITY, true));
-        assert!(faults.is_first("tags") && faults.is_any() && faults.form.is_none());
+        assert!(faults.is_any() && faults.form.is_none());
     }
 }
