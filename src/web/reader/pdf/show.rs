@@ -93,9 +93,11 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     }
     let target = target_of(&request.query, document.total_chars);
     let current = current_page(request, &document, &pages, target.as_ref());
-    let find = find(request, id).await?;
+    // The pages and the found places are in no part.
+    let is_whole = request.wants_whole::<PdfReader>();
+    let find = if is_whole { find(request, id).await? } else { FindView::default() };
     let figure = match pages.get(current.saturating_sub(1)) {
-        Some(page) if request.wants_whole::<PdfReader>() => {
+        Some(page) if is_whole => {
             let marks = FigureMarks {
                 language: view.language.clone(),
                 version: view.version,
