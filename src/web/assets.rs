@@ -75,6 +75,7 @@ static FILES: &[AssetFile] = assets![
     "type.css",
     // Modules.
     "c-copy.js",
+    "focus.js",
     "keys-table.js",
     "media-type.js",
     "menu.js",

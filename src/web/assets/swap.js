@@ -1,6 +1,11 @@
 // Changes pages in place: fetches the address of a link or a form, and replaces the elements that it names by those of the answer.
 // Without this module the same links and forms load whole pages.
+import { holdFocus } from "./focus.js";
 import { announce, showToast } from "./toast.js";
+
+// How long a busy server is waited for: what it asks for, within bounds.
+const DEFAULT_WAIT_SECONDS = 5;
+const MAX_WAIT_SECONDS = 60;
 
 // The one policy of Trusted Types. HTML passes after `request` has checked where it comes from, and of scripts only the worker.
 const rules = {
@@ -40,8 +45,7 @@ export const noteChange = () => document.dispatchEvent(new CustomEvent("carrel:c
 
 /** Puts the elements of an answer in the places of those with their ids. Focus, scroll and selection stay. */
 export function replace(page, ids) {
-  const focused = document.activeElement?.id;
-  const range = focused && "selectionStart" in document.activeElement ? [document.activeElement.selectionStart, document.activeElement.selectionEnd] : null;
+  const restoreFocus = holdFocus(ids);
   const scrolls = [...document.querySelectorAll("[id]")].filter((it) => it.scrollTop || it.scrollLeft).map((it) => [it.id, it.scrollTop, it.scrollLeft]);
   let replaced = 0;
   for (const id of ids) {
@@ -52,54 +56,78 @@ export function replace(page, ids) {
     replaced += 1;
   }
   for (const [id, top, left] of scrolls) document.getElementById(id)?.scrollTo({ top, left, behavior: "instant" });
-  const again = focused && document.getElementById(focused);
-  if (again && again !== document.activeElement) {
-    again.focus({ preventScroll: true });
-    try { if (range) again.setSelectionRange(...range); } catch { /* not a text field */ }
-  } else if (focused && !again) {
-    // Never back to the body: the place of the change, or its heading.
-    const place = ids.map((id) => document.getElementById(id)).find(Boolean);
-    const target = place?.querySelector("h1, h2") ?? place;
-    if (target) { target.tabIndex = -1; target.focus({ preventScroll: true }); }
-  }
   if (page.title && replaced) document.title = page.title;
   const toast = page.getElementById("toast");
   if (toast) showToast(document.adoptNode(toast));
+  // After the toast: it may have replaced one whose button had the focus.
+  restoreFocus();
   document.dispatchEvent(new CustomEvent("carrel:swap", { detail: { ids } }));
   return replaced;
 }
 
-// What the last change replaced: taking it back replaces the same.
-let changed = ["main"];
-const partsOf = (element) => element.hasAttribute("data-undo") ? changed
-  : (element.dataset.swap || element.closest("[id]")?.id || "main").split(/\s+/);
+// What the last change replaced: taking it back replaces the same. None after a load, when the browser itself sends the form that takes a
+// change back: it may lead to any page.
+let changed = [];
+const partsOf = (element) => element.hasAttribute("data-undo") ? changed : element.dataset.swap.split(/\s+/).filter(Boolean);
+
+const isBusy = (response) => response.status === 429 || response.status === 503;
+
+/**
+ * Sends a request. Only reading is tried again when the server is busy: a form that was refused may have done a part of its work, and
+ * one that was redirected has done all of it. `isRedirected` says of a form that the answer is the page that it led to.
+ */
+async function send(url, options) {
+  const answer = await request(url, options);
+  if (!answer) return null;
+  const { response } = answer;
+  const isRedirected = options.method === "POST" && response.redirected;
+  if (!isBusy(response) || (options.method === "POST" && !isRedirected)) return { ...answer, isRedirected };
+  announce(words("wait"));
+  const seconds = Math.min(Number(response.headers.get("Retry-After")) || DEFAULT_WAIT_SECONDS, MAX_WAIT_SECONDS);
+  await new Promise((done) => { setTimeout(done, seconds * 1000); });
+  const again = await request(response.url, { parts: options.parts });
+  return again && { ...again, isRedirected };
+}
+
+/** Shows an answer in the page, or goes to the page that it belongs to. */
+function show({ response, page, isRedirected }, parts, isForm, push) {
+  const shown = response.headers.get("Carrel-Location") ?? response.url;
+  const isElsewhere = new URL(shown, location.href).pathname !== location.pathname;
+  // What a form did is done: a page that could not be shown is loaded, and the parts of another page would not fit into this one.
+  if (isRedirected && (isElsewhere || !response.ok)) { location.assign(shown); return; }
+  const hasToast = page.getElementById("toast") !== null;
+  if (replace(page, parts) === 0 && !hasToast) {
+    // The address of a form has no page of its own.
+    if (isForm && !isRedirected) announce(words("failed"), true); else location.assign(response.url);
+    return;
+  }
+  const news = parts.map((id) => document.getElementById(id)?.querySelector("[data-say]")).find(Boolean);
+  if (news) announce(news.textContent);
+  const isPage = response.ok && (isRedirected || !isForm);
+  if (push && isPage && shown !== location.pathname + location.search) {
+    history.pushState(null, "", shown);
+    noteAddress();
+  }
+}
 
 async function run(element, url, options, push) {
-  const ids = partsOf(element);
+  const parts = partsOf(element);
+  const isForm = options.method === "POST";
   element.setAttribute("aria-busy", "true");
   try {
-    const answer = await request(url, { parts: ids, ...options });
+    const answer = await send(url, { parts, ...options });
     if (!answer) return;
-    const { response, page } = answer;
-    if (response.status === 429 || response.status === 503) {
-      const seconds = Math.min(Number(response.headers.get("Retry-After")) || 5, 60);
-      announce(words("wait"));
-      await new Promise((done) => { setTimeout(done, seconds * 1000); });
-      if (!options.retried) await run(element, url, { ...options, retried: true }, push);
-      return;
+    if (isForm && (answer.isRedirected || answer.response.ok)) {
+      changed = parts;
+      // Before its element is replaced: the new one must not find what belongs to the change.
+      element.dispatchEvent(new CustomEvent("carrel:done", { bubbles: true }));
+      noteChange();
     }
-    if (replace(page, ids) === 0 && !page.getElementById("toast")) { location.assign(response.url); return; }
-    if (options.method === "POST" && response.ok) { changed = ids; noteChange(); }
-    const shown = response.headers.get("Carrel-Location");
-    if (push && response.ok && shown && shown !== location.pathname + location.search) {
-      history.pushState(null, "", shown);
-      noteAddress();
-    }
-    element.dispatchEvent(new CustomEvent("carrel:done", { bubbles: true, detail: { response } }));
+    show(answer, parts, isForm, push);
   } catch (error) {
     // `fetch` fails with a TypeError where there is no connection. A mark waits for one, and says so itself.
     const detail = { form: element, url, body: options.body };
-    const isLate = error instanceof TypeError && options.method === "POST";
+    const isLate = error instanceof TypeError && isForm;
     if (isLate && !document.dispatchEvent(new CustomEvent("carrel:unsent", { cancelable: true, detail }))) return;
     announce(words(navigator.onLine ? "failed" : "offline"), true);
   } finally {
@@ -117,7 +145,7 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("submit", (event) => {
   const form = event.target.closest?.("form[data-swap]");
-  if (!form || event.defaultPrevented) return;
+  if (!form || event.defaultPrevented || !partsOf(form).length) return;
   event.preventDefault();
   if (form.getAttribute("aria-busy")) return;
   const data = new FormData(form, event.submitter);

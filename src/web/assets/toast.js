@@ -4,7 +4,9 @@ const SECONDS = 10;
 let timer = 0;
 
 const stop = () => clearTimeout(timer);
-const start = (toast) => { stop(); timer = setTimeout(() => toast.remove(), SECONDS * 1000); };
+// A toast that holds the focus stays, also when the pointer leaves it.
+const end = (toast) => { if (toast.matches(":focus-within")) start(toast); else toast.remove(); };
+const start = (toast) => { stop(); timer = setTimeout(() => end(toast), SECONDS * 1000); };
 
 /** Shows a toast that the server rendered, in place of another one. */
 export function showToast(toast) {

@@ -90,6 +90,17 @@ export const tests = {
     }
   },
 
+  "an undo after a load leaves the text": async (t) => {
+    const { session, plain } = t.data;
+    const page = await t.open({ session, size: [360, 740], touch: true });
+    await page.goto(plain.path);
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.locator("#more").getByRole("button", { name: "Favourite" }).click();
+    await page.locator("#toast").getByRole("button", { name: "Undo" }).click();
+    await page.locator("#toast", { hasText: "It is no longer a favourite." }).waitFor();
+    await page.locator("#text .prose").getByText("Eleven minutes of mud").waitFor();
+  },
+
   "words are highlighted by the selection bar, at the offsets of the API": async (t) => {
     const { session } = t.data;
     const saved = await savePage(session, PAGE);
