@@ -84,6 +84,7 @@ static FILES: &[AssetFile] = assets![
     "toast.js",
     "transcript-rows.js",
     "swap.js",
+    "offline-list.js",
     "rail-counts.js",
     "live.js",
     "c-add.js",

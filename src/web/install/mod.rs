@@ -74,8 +74,7 @@ async fn manifest(request: PublicRequest) -> Result<HttpResponse, Error> {
 
 async fn worker(_: PublicRequest) -> Result<HttpResponse, Error> {
     let assets = serde_json::to_string(&asset_urls().collect::<Vec<_>>()).map_err(Error::internal)?;
-    let version = asset_url("app.js").unwrap_or_default();
-    let script = WORKER.replace("[\"ASSETS\"]", &assets).replace("\"VERSION\"", &format!("\"{version}\""));
+    let script = WORKER.replace("[\"ASSETS\"]", &assets);
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/javascript; charset=utf-8"))
         .insert_header((CACHE_CONTROL, "no-cache"))

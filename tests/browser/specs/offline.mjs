@@ -46,8 +46,29 @@ export const tests = {
     await page.goto("/library");
     await page.getByRole("heading", { level: 1 }).waitFor();
     assert.match(await page.locator("main").innerText(), /no connection|offline/i);
+    await page.getByRole("link", { name: "The breakwater" }).click();
+    await page.waitForURL(`**${saved.path}`);
+    await page.locator("#text").getByText(WORDS).first().waitFor();
     await page.goto(saved.path);
     await page.locator("#text").getByText(WORDS).first().waitFor();
+  }),
+
+  "another form of a text is kept beside it": (t) => withWorker(t, async (page) => {
+    const saved = await openSaved(t, page);
+    await page.goto(`${saved.path}?as=text`);
+    await page.waitForFunction(async (path) => Boolean(await (await caches.open("read")).match(`${path}?as=text`)), saved.path);
+    assert.ok(await page.evaluate(async (path) => Boolean(await (await caches.open("read")).match(path)), saved.path));
+  }),
+
+  "marks are sent without locks, which browsers lack over plain http": (t) => withWorker(t, async (page, context) => {
+    await page.addInitScript(() => { Object.defineProperty(Navigator.prototype, "locks", { value: undefined }); });
+    const saved = await openSaved(t, page);
+    await context.setOffline(true);
+    await page.getByRole("button", { name: "Favourite (f)" }).click();
+    await page.locator(".read-bar .state", { hasText: "Waiting: 1" }).waitFor();
+
+    await context.setOffline(false);
+    await t.data.session.until(`/library/bookmarks/${saved.bookmarkId}`, ({ bookmark }) => bookmark.favorite);
   }),
 
   "marks wait without a connection, and are sent with one": (t) => withWorker(t, async (page, context) => {
