@@ -6,6 +6,7 @@ const DATABASE = "carrel-offline";
 const STORE = "marks";
 const RETRY_MILLIS = 30_000;
 let timer = 0;
+let sending = null;
 
 const words = (name) => document.getElementById("live-region")?.dataset[name] ?? "";
 
@@ -74,8 +75,17 @@ async function sendAll() {
   announce(words(outcomes.includes("lost") ? "lost" : "sent"), true);
 }
 
-/** Sends what waits. Of several pages of the app one sends at a time. */
-export const sendMarks = () => navigator.locks.request("carrel-marks", sendAll);
+/** Sends what waits, unless this page does so already. */
+function sendOnce() {
+  sending ??= sendAll().finally(() => { sending = null; });
+  return sending;
+}
+
+/**
+ * Sends what waits. Of several pages of the app one sends at a time. Browsers have no locks over plain http: two pages may then send the
+ * same mark, which sets it once.
+ */
+export const sendMarks = () => navigator.locks ? navigator.locks.request("carrel-marks", sendOnce) : sendOnce();
 
 /** The parts of the page that show what waits. */
 function waitingParts() {
