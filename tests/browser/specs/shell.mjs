@@ -131,6 +131,20 @@ export const tests = {
     await page.getByRole("dialog").waitFor();
   },
 
+  "a key that is pressed twice opens one dialog": async (t) => {
+    const page = await t.open({ session: t.data.session });
+    await page.route("**/add", async (route) => {
+      await new Promise((done) => { setTimeout(done, 300); });
+      await route.continue();
+    });
+    await page.goto("/");
+    await page.keyboard.press("n");
+    await page.keyboard.press("n");
+    await page.getByRole("dialog").waitFor();
+    await page.waitForTimeout(500);
+    assert.equal(await page.getByRole("dialog").count(), 1);
+  },
+
   "another session is ended in the list": async (t) => {
     const session = await t.world.signUp();
     await fetch(`${t.base}/app/api/session`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ email: session.user.email, password: PASSWORD }) });
