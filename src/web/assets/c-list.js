@@ -10,6 +10,8 @@ const ACTIONS = { archive: "archive", favorite: "favorite", tags: "tag", collect
 class CarrelList extends HTMLElement {
   #ids = new Set();
   #last;
+  // Whether the form that is sent ends the selection.
+  #isEnding = false;
 
   connectedCallback() {
     this.form = this.querySelector("form");
@@ -20,6 +22,8 @@ class CarrelList extends HTMLElement {
     this.form.addEventListener("click", (event) => this.#clicked(event));
     this.form.addEventListener("submit", (event) => this.#submitted(event));
     this.form.addEventListener("formdata", (event) => this.#completed(event.formData));
+    // The list of the answer reads what is kept: a change that was refused, or waits for a connection, keeps the selection.
+    this.form.addEventListener("carrel:done", () => { if (this.#isEnding) save(sessionStorage, this.dataset.key, new Set()); });
     this.form.addEventListener("focusin", (event) => this.#focus(event.target.closest("[data-id]"), false));
     this.ended = new AbortController();
     this.forgetKeys = onKeys("list", (action) => this.#act(action));
@@ -83,7 +87,7 @@ class CarrelList extends HTMLElement {
     const { submitter } = event;
     // The list is swapped for everything that stays here; the others are pages of their own.
     if (ONWARD.has(submitter?.value)) event.stopPropagation();
-    else if (submitter?.name === "action") this.dataset.forget = "1";
+    else this.#isEnding = submitter?.name === "action";
   }
 
   // The form has the ticks of this page alone: the ids of the other pages are added.
@@ -92,7 +96,6 @@ class CarrelList extends HTMLElement {
       const shown = new Set(data.getAll("id"));
       for (const id of this.#ids) if (!shown.has(id)) data.append("id", id);
     }
-    if (this.dataset.forget) { delete this.dataset.forget; save(sessionStorage, this.dataset.key, new Set()); }
   }
 
   #focus(row, scroll = true) {

@@ -129,12 +129,67 @@ export const tests = {
     await page.getByText("2 selected").waitFor();
     await page.keyboard.press("e");
     await page.locator("#toast").getByText("2 archived").waitFor();
+    assert.notEqual(await page.evaluate(() => document.activeElement.localName), "body");
     await page.keyboard.press("z");
     await session.until("/library/bookmarks?archived=true", (answer) => answer.bookmarks.length === 0);
     await page.getByRole("checkbox", { name: "Select “First”" }).waitFor();
     await page.keyboard.press("j");
     await page.keyboard.press("o");
     await page.waitForURL("**/read/**");
+  },
+
+  "a refused change is sent once, and keeps the page and the selection": async (t) => {
+    const session = await withPages(t.world, ["Only one"]);
+    const page = await t.open({ session });
+    page.expectStatus(503);
+    await page.goto("/library");
+    let sent = 0;
+    const toast = '<div class="toast" id="toast" role="status"><span>The server is busy.</span></div>';
+    await page.route("**/library/bulk", (route) => {
+      sent += 1;
+      return route.fulfill({ status: 503, headers: { "Retry-After": "1" }, contentType: "text/html; charset=utf-8", body: toast });
+    });
+    await page.getByRole("checkbox", { name: "Select “Only one”" }).check();
+    await page.getByRole("button", { name: "Archive (e)" }).click();
+    await page.locator("#toast", { hasText: "The server is busy." }).waitFor();
+    await page.waitForTimeout(1500);
+    assert.equal(sent, 1);
+    assert.equal(new URL(page.url()).pathname, "/library");
+
+    await page.unroute("**/library/bulk");
+    await page.reload();
+    await page.getByText("1 selected").waitFor();
+    await page.getByRole("button", { name: "Archive (e)" }).click();
+    await page.locator("#toast").getByText("1 archived").waitFor();
+    await page.reload();
+    assert.equal(await page.getByText("1 selected").count(), 0);
+  },
+
+  "a list that asks for itself leaves the focus and what is typed": async (t) => {
+    const session = await withPages(t.world, ["Only one"]);
+    const page = await t.open({ session });
+    await page.route("**/library", async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace('id="library-results"', 'id="library-results" data-live="1"');
+      await route.fulfill({ response, body });
+    });
+    const answered = () => page.waitForResponse((response) => response.request().resourceType() === "fetch" && response.url().endsWith("/library"));
+    await page.goto("/library");
+    const title = page.getByRole("link", { name: "Only one" });
+    await title.focus();
+    await page.locator("#library-results").evaluate((list) => { list.dataset.old = ""; });
+    await answered();
+    await answered();
+    assert.equal(await title.evaluate((link) => link === document.activeElement), true);
+    // What was left out comes as soon as the row is left.
+    await title.evaluate((link) => link.blur());
+    await page.locator("#library-results:not([data-old])").waitFor();
+
+    await page.reload();
+    await page.getByRole("searchbox").fill("her");
+    await answered();
+    await answered();
+    assert.equal(await page.getByRole("searchbox").inputValue(), "her");
   },
 
   "a tag is added to a selection by form without script": async (t) => {
