@@ -36,9 +36,22 @@ class CUpload extends HTMLElement {
       const type = mediaType(file.name, file.type);
       if (!type) this.#end(row, this.dataset.wrongType, "is-error");
       else if (file.size > Number(this.dataset.largest)) this.#end(row, this.dataset.tooLarge, "is-error");
-      else this.#waiting.push({ file, row, type });
+      else this.#queue({ file, row, type, stop: new AbortController() });
     }
     this.#next();
+  }
+
+  #queue(upload) {
+    upload.row.querySelector("button")?.addEventListener("click", () => this.#stop(upload));
+    this.#waiting.push(upload);
+  }
+
+  #stop(upload) {
+    upload.stop.abort();
+    // One that is sent ends by itself.
+    if (!this.#waiting.includes(upload)) return;
+    this.#waiting = this.#waiting.filter((other) => other !== upload);
+    this.#end(upload.row, this.dataset.stopped, "");
   }
 
   #next() {
@@ -48,10 +61,8 @@ class CUpload extends HTMLElement {
     }
   }
 
-  async #send({ file, row, type }) {
+  async #send({ file, row, type, stop }) {
     const state = row.querySelector(".state");
-    const stop = new AbortController();
-    row.querySelector("button")?.addEventListener("click", () => stop.abort());
     state.textContent = this.dataset.sending;
     try {
       const ticket = await this.#post(this.dataset.announce, { filename: file.name, contentType: type, bytes: file.size }, stop.signal);

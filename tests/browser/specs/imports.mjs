@@ -85,6 +85,19 @@ export const tests = {
     await page.getByRole("heading", { level: 1 }).waitFor();
   },
 
+  "a file that waits for others is stopped": async (t) => {
+    const session = await t.world.signUp("Stopper");
+    const page = await t.open({ session });
+    // The first two are announced, and never answered.
+    await page.route("**/app/api/library/uploads", () => {});
+    await page.goto("/uploads");
+    const files = ["one", "two", "three"].map((name) => ({ name: `${name}.pdf`, mimeType: "application/pdf", buffer: pdf([[name]]) }));
+    await page.getByLabel("Choose files").setInputFiles(files);
+    const row = page.getByRole("article").filter({ hasText: "three.pdf" });
+    await row.getByRole("button", { name: "Stop" }).click();
+    await row.getByText("stopped").waitFor();
+  },
+
   "a file is uploaded without script": async (t) => {
     const session = await t.world.signUp("Form");
     const page = await t.open({ session, script: false });
