@@ -1,7 +1,9 @@
 //! The forms for the bookmark of a document, and for a feed entry that is not saved.
 
 use actix_web::HttpResponse;
-use actors::operations::bookmarks::{ChangeBookmark, CreateBookmark, DeleteBookmark, RefetchBookmark};
+use actors::operations::bookmarks::{
+    ChangeBookmark, CreateBookmark, DeleteBookmark, RefetchBookmark, ShowBookmark,
+};
 use actors::operations::reading::{ReadPage, ReadPageResponse};
 use actors::target::Target;
 use errors::Error;
@@ -42,9 +44,11 @@ pub async fn change_bookmark(request: PageRequest) -> Result<HttpResponse, Error
             change(&request, bookmark, json!({ "archived": false })).await?;
             request.done(&path, undo(DoneMessage::new("reader-unarchived"), "archive"))
         }
-        "finish" => {
-            change(&request, bookmark, json!({ "archived": true, "progress": 1.0 })).await?;
-            request.done("/library", undo(DoneMessage::new("reader-finished"), "unarchive"))
+        "finish" => finish(&request, bookmark, &action_path).await,
+        "unfinish" => {
+            let target = Target(vec![bookmark.to_string()]);
+            request.run_form::<ChangeBookmark>(&target, &["archived", "progress"]).await?;
+            request.done("/library", DoneMessage::new("reader-unfinished"))
         }
         "refetch" => {
             request.run_json::<RefetchBookmark>(&Target(vec![bookmark.to_string()]), json!({})).await?;
@@ -61,6 +65,20 @@ pub async fn change_bookmark(request: PageRequest) -> Result<HttpResponse, Error
 async fn change(request: &PageRequest, bookmark: BookmarkId, fields: Value) -> Result<(), Error> {
     request.run_json::<ChangeBookmark>(&Target(vec![bookmark.to_string()]), fields).await?;
     Ok(())
+}
+
+/// Marks a bookmark as read to its end and archives it. The form that takes it back has what was stored before.
+async fn finish(
+    request: &PageRequest,
+    bookmark: BookmarkId,
+    action_path: &str,
+) -> Result<HttpResponse, Error> {
+    let target = Target(vec![bookmark.to_string()]);
+    let before = request.run_json::<ShowBookmark>(&target, json!({})).await?.bookmark;
+    change(request, bookmark, json!({ "archived": true, "progress": 1.0 })).await?;
+    let (archived, progress) = (before.archived.to_string(), before.progress.to_string());
+    let fields = [("action", "unfinish"), ("archived", archived.as_str()), ("progress", progress.as_str())];
+    request.done("/library", DoneMessage::new("reader-finished").undo(action_path, &fields))
 }
 
 /// Saves the page of a feed entry to the library.

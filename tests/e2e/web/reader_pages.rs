@@ -230,6 +230,31 @@ async fn bookmark_is_changed_by_forms_of_its_page() {
 }
 
 #[actix_web::test]
+async fn undo_of_finishing_restores_the_progress() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let form = format!("{}/bookmark", path_of(&saved));
+    let bookmark = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    key.patch(&bookmark, json!({ "progress": 0.25 })).await.data(200);
+
+    let finished = session.post_form(&form, &[("action", "finish")]).await;
+
+    assert_eq!(key.get(&bookmark).await.data(200)["bookmark"]["progress"], 1.0);
+    let toast = session.get(finished.header("location")).await.text;
+    assert!(toast.contains("name=\"action\" value=\"unfinish\""), "{toast}");
+    assert!(toast.contains("name=\"progress\" value=\"0.25\""), "{toast}");
+
+    let undo = [("action", "unfinish"), ("archived", "false"), ("progress", "0.25")];
+    assert_eq!(session.post_form(&form, &undo).await.status, 303);
+
+    let restored = key.get(&bookmark).await.data(200)["bookmark"].clone();
+    assert_eq!((&restored["progress"], &restored["archived"]), (&json!(0.25), &json!(false)));
+    assert_eq!(session.post_form(&form, &[("action", "unfinish"), ("progress", "2")]).await.status, 400);
+}
+
+#[actix_web::test]
 async fn highlights_page_filters_and_exports() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;

@@ -112,6 +112,7 @@ reader-favorite-off = Kein Favorit mehr.
 reader-archived = Archiviert.
 reader-unarchived = Aus dem Archiv genommen.
 reader-finished = Abgeschlossen und archiviert.
+reader-unfinished = Es ist wieder wie zuvor.
 reader-refetching = Die Seite wird neu abgerufen.
 reader-deleted = Gelöscht. 30 Tage lang kann es wiederhergestellt werden.
 reader-saved = In der Bibliothek gespeichert.

@@ -112,6 +112,7 @@ reader-favorite-off = It is no longer a favourite.
 reader-archived = Archived.
 reader-unarchived = Taken out of the archive.
 reader-finished = Finished and archived.
+reader-unfinished = It is as it was before.
 reader-refetching = The page is being fetched again.
 reader-deleted = Deleted. It can be restored for 30 days.
 reader-saved = Saved to the library.
