@@ -27,8 +27,8 @@ use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
 use crate::web::strings::ToMessageValue;
 
-/// Characters of the words that are shown, and that a question begins with: the rest of its room is for the question.
-const MAX_SHOWN_CHARS: usize = 500;
+/// Characters of the words that are read: more than [`filters::visible_text`] shows, so that it ends longer words with an ellipsis.
+const MAX_READ_CHARS: usize = 500;
 /// The colour of the highlight that a project gets.
 const SOURCE_COLOR: &str = "yellow";
 
@@ -50,7 +50,7 @@ struct SelectedWords {
     range: Range<usize>,
     /// The version of the text in which they were selected.
     version: String,
-    /// Their beginning.
+    /// Their beginning, as it is shown and as a question begins with it.
     text: String,
     /// The highlight that has exactly these words.
     highlight: Option<HighlightId>,
@@ -64,7 +64,7 @@ impl SelectedWords {
         let read = ReadDocument {
             document: DocumentRef::Document(document.document_id),
             offset: i64::try_from(range.start).unwrap_or(i64::MAX),
-            max_chars: u32::try_from(range.len().min(MAX_SHOWN_CHARS)).ok(),
+            max_chars: u32::try_from(range.len().min(MAX_READ_CHARS)).ok(),
         };
         let text = serde_json::to_value(&request.run(read).await?.text).map_err(Error::internal)?;
         Ok(Self {
