@@ -15,13 +15,14 @@ export function prepareType(panel, reader) {
     if (target.dataset.sets) root.style.setProperty(target.dataset.sets, `${Number(target.value) / Number(target.dataset.per)}${target.dataset.unit ?? ""}`);
     if (target.name === "preset") {
       root.dataset.read = target.value;
-      for (const slider of sliders) root.style.removeProperty(slider.dataset.sets);
+      // The next change sends all fields: sliders of the former preset would replace the measures of this one.
+      for (const slider of sliders) { slider.value = target.dataset[slider.name]; root.style.removeProperty(slider.dataset.sets); }
     }
     if (target.name === "paper") {
       if (target.value === "auto") delete document.body.dataset.paper; else document.body.dataset.paper = target.value;
     }
     if (target.name === "justified") document.body.classList.toggle("is-justified", target.checked);
-    requestAnimationFrame(() => reader.placeNotes());
+    reader.placeNotes();
   });
   panel.addEventListener("change", save);
 }

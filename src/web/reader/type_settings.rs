@@ -42,27 +42,43 @@ impl TypeView {
     }
 
     /// The presets, in the order of the panel.
-    pub fn presets(&self) -> Vec<TypeChoice> {
-        type_choices(ReadingPreset::NAMES, self.preset)
+    pub fn presets(&self) -> Vec<PresetChoice> {
+        let choice = |name: &&'static str| {
+            let (size, leading, measure) = measures_of(name.parse().ok()?);
+            Some(PresetChoice { name: *name, is_chosen: *name == self.preset, size, leading, measure })
+        };
+        ReadingPreset::NAMES.iter().filter_map(choice).collect()
     }
 
     /// The papers, in the order of the panel.
-    pub fn papers(&self) -> Vec<TypeChoice> {
-        type_choices(ReadingPaper::NAMES, self.paper)
+    pub fn papers(&self) -> Vec<PaperChoice> {
+        let choice = |name: &&'static str| PaperChoice { name: *name, is_chosen: *name == self.paper };
+        ReadingPaper::NAMES.iter().map(choice).collect()
     }
 }
 
-/// A preset or a paper to choose.
+/// A preset to choose, with the measures that the sliders have then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TypeChoice {
+pub struct PresetChoice {
     /// Its name.
     pub name: &'static str,
     /// Whether it is chosen.
     pub is_chosen: bool,
+    /// Size of the text, in thousandths of a rem.
+    pub size: i32,
+    /// Line height, in hundredths of the size.
+    pub leading: i32,
+    /// Width of the column, in em.
+    pub measure: i32,
 }
 
-fn type_choices(names: &[&'static str], chosen: &str) -> Vec<TypeChoice> {
-    names.iter().map(|name| TypeChoice { name, is_chosen: *name == chosen }).collect()
+/// A paper to choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaperChoice {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is chosen.
+    pub is_chosen: bool,
 }
 
 /// Returns size, line height and width of a preset, as tokens.css has them on a wide screen.
@@ -150,6 +166,15 @@ mod tests {
             changed(&[("panel", ""), ("paper", "linen")]),
             json!({ "paper": "linen", "justified": false })
         );
+    }
+
+    #[test]
+    fn preset_choices_have_their_measures() {
+        let presets = view().presets();
+
+        let large = presets.iter().find(|preset| preset.name == "large").unwrap();
+        assert_eq!((large.size, large.leading, large.measure, large.is_chosen), (1_500, 158, 29, false));
+        assert_eq!(presets.len(), ReadingPreset::NAMES.len());
     }
 
     #[test]

@@ -218,6 +218,18 @@ export const tests = {
     assert.ok(await page.locator(".sidenote > p.pre-line", { hasText: "In a different word." }).isVisible());
   },
 
+  "a chosen preset moves the sliders to its measures": async (t) => {
+    const session = await t.world.signUp();
+    const saved = await savePage(session, PAGE);
+    const page = await t.open({ session });
+    await page.goto(saved.path);
+    await page.getByRole("button", { name: "Type settings" }).click();
+    await page.locator("#type .type-save").waitFor({ state: "hidden" });
+    await page.locator("#type .p-large").click();
+    const measures = await page.locator("#type [data-sets]").evaluateAll((sliders) => sliders.map((slider) => slider.value));
+    assert.deepEqual(measures, ["1500", "158", "29"]);
+  },
+
   "the list of highlights is filtered in place and exported": async (t) => {
     const { session } = t.data;
     const page = await t.open({ session });
