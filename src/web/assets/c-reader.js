@@ -348,7 +348,9 @@ class Reader extends HTMLElement {
         if (!part) return;
         const [number, count] = [Number(part.dataset.part), Number(part.dataset.parts)];
         link.parentElement.before(document.adoptNode(part));
-        if (number < count) link.href = `${location.pathname}?part=${number + 1}`; else link.parentElement.remove();
+        const next = new URL(link.href);
+        next.searchParams.set("part", String(number + 1));
+        if (number < count) link.href = next.href; else link.parentElement.remove();
         this.read();
       } catch {
         observer.disconnect();

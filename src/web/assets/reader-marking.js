@@ -4,6 +4,8 @@ import { replace, request } from "./swap.js";
 import { announce } from "./toast.js";
 
 const FIRST_COLOR = "yellow";
+// Parameters of the address that choose another list of notes.
+const NAMES_OF_READER = ["as", "page"];
 
 export class Marking {
   constructor(reader) {
@@ -75,8 +77,10 @@ export class Marking {
     return null;
   }
 
+  /** Fetches the list of notes again, from the reader and the page that are shown. */
   async refresh() {
-    const answer = await request(location.pathname, { parts: ["notes", "spine", "actions"] });
+    const shown = new URLSearchParams([...new URLSearchParams(location.search)].filter(([name]) => NAMES_OF_READER.includes(name)));
+    const answer = await request(`${location.pathname}?${shown}`, { parts: ["notes", "spine", "actions"] });
     if (answer?.page) replace(answer.page, ["notes", "spine", "actions"]);
   }
 

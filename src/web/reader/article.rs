@@ -83,7 +83,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     if !sought.is_empty() {
         let find = FindWords { document: document.document_id, words: sought.clone() };
         if let Some((start, end)) = request.run(find).await?.range {
-            return Ok(request.redirect(&format!("/read/{}?at={start}-{end}#at", view.id)));
+            return Ok(request.redirect(&format!("{}at={start}-{end}#at", view.place_url)));
         }
     }
     let target = target_of(&request.query, document.total_chars);
@@ -91,7 +91,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     let part = if needs_text { Some(read_part(request, &view, target.clone()).await?) } else { None };
     let starts = part.as_ref().map(|part| part.part_starts.clone()).unwrap_or_default();
     let number = part.as_ref().map_or(1, |part| part.part);
-    let outline = outline(&view.id, document.outline, &starts, number);
+    let outline = outline(&view.place_url, document.outline, &starts, number);
     let is_marked = |target: &Range<usize>| {
         let is_same =
             |offset: i32, wanted: usize| usize::try_from(offset).is_ok_and(|offset| offset == wanted);
@@ -146,14 +146,19 @@ pub fn target_of(query: &Fields, total_chars: i32) -> Option<Range<usize>> {
     (start < end && start < length).then(|| start..end.min(start.saturating_add(MAX_TARGET_CHARS)))
 }
 
-fn outline(id: &str, headings: Vec<ReaderHeading>, starts: &[usize], current: usize) -> Vec<OutlineEntry> {
+fn outline(
+    place_url: &str,
+    headings: Vec<ReaderHeading>,
+    starts: &[usize],
+    current: usize,
+) -> Vec<OutlineEntry> {
     let top = headings.iter().map(|heading| heading.level).min().unwrap_or(1);
     let entry = |heading: ReaderHeading| {
         let part = starts.iter().rposition(|start| *start <= heading.offset).map_or(1, |index| index + 1);
         let href = if part == current || starts.is_empty() {
             format!("#o{}", heading.offset)
         } else {
-            format!("/read/{id}?part={part}#o{}", heading.offset)
+            format!("{place_url}part={part}#o{}", heading.offset)
         };
         OutlineEntry {
             title: filters::visible_text(&heading.title),
@@ -198,7 +203,7 @@ mod tests {
     fn heading_of_another_part_leads_to_it() {
         let heading = |level, offset| ReaderHeading { title: "A".to_owned(), level, offset, page: None };
 
-        let entries = outline("d", vec![heading(2, 5), heading(3, 90)], &[0, 60], 1);
+        let entries = outline("/read/d?", vec![heading(2, 5), heading(3, 90)], &[0, 60], 1);
 
         assert_eq!((entries[0].href.as_str(), entries[0].is_inner), ("#o5", false));
         assert_eq!((entries[1].href.as_str(), entries[1].is_inner), ("/read/d?part=2#o90", true));

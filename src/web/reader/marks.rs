@@ -12,6 +12,7 @@ use askama::Template;
 use errors::Error;
 use serde_json::{Value, json};
 
+use super::page_view::{asks_for_text, place_url};
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
@@ -40,10 +41,14 @@ parts!(FindPage {});
 pub async fn create(request: PageRequest) -> Result<HttpResponse, Error> {
     let names = ["startOffset", "endOffset", "version", "color", "note"];
     let marked = request.run_form::<MarkDocument>(&request.target(), &names).await?;
-    let path = path_of(&request, &marked.highlight);
+    let path = path_of(&request, &marked.highlight)?;
     let action = format!("/read/{}/highlights/{}", request.target().text(0)?, marked.highlight.highlight_id);
     let key = if marked.was_saved { "reader-marked-and-saved" } else { "reader-marked" };
-    request.done(&path, DoneMessage::new(key).undo(action, &[("action", "delete")]))
+    let mut undo = vec![("action", "delete")];
+    if asks_for_text(&request.form) {
+        undo.push(("as", "text"));
+    }
+    request.done(&path, DoneMessage::new(key).undo(action, &undo))
 }
 
 /// Changes the note and the colour of a highlight, or deletes it.
@@ -52,10 +57,11 @@ pub async fn create(request: PageRequest) -> Result<HttpResponse, Error> {
 /// Those of the change.
 pub async fn change(request: PageRequest) -> Result<HttpResponse, Error> {
     let highlight = Target(vec![request.target().text(1)?]);
-    let document = format!("/read/{}", request.target().text(0)?);
+    let document = document_url(&request)?;
+    let document = document.trim_end_matches(['?', '&']);
     if request.form.text("action") == "delete" {
         request.run_json::<DeleteHighlight>(&highlight, json!({})).await?;
-        return request.done(&document, DoneMessage::new("reader-mark-deleted"));
+        return request.done(document, DoneMessage::new("reader-mark-deleted"));
     }
     let mut changes = json!({});
     if let Value::Object(fields) = &mut changes {
@@ -99,11 +105,16 @@ pub async fn place(request: PageRequest) -> Result<HttpResponse, Error> {
     let highlight = Target(vec![request.target().text(1)?]);
     let names = ["startOffset", "endOffset", "version"];
     let placed = request.run_form::<PlaceHighlight>(&highlight, &names).await?;
-    request.done(&path_of(&request, &placed.highlight), DoneMessage::new("reader-mark-placed"))
+    request.done(&path_of(&request, &placed.highlight)?, DoneMessage::new("reader-mark-placed"))
 }
 
-/// Returns the address of a highlight in the document of the request.
-fn path_of(request: &PageRequest, highlight: &AnchoredHighlight) -> String {
-    let document = request.target().text(0).unwrap_or_default();
-    format!("/read/{document}?at={}-{}#at", highlight.start_offset, highlight.end_offset)
+/// Returns the URL of the reader from which the form was sent, up to a parameter that follows.
+fn document_url(request: &PageRequest) -> Result<String, Error> {
+    Ok(place_url(&request.target().text(0)?, asks_for_text(&request.form)))
+}
+
+/// Returns the URL of a highlight in the reader from which the form was sent.
+fn path_of(request: &PageRequest, highlight: &AnchoredHighlight) -> Result<String, Error> {
+    let document = document_url(request)?;
+    Ok(format!("{document}at={}-{}#at", highlight.start_offset, highlight.end_offset))
 }

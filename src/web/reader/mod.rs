@@ -52,7 +52,7 @@ pub fn mount(config: &mut ServiceConfig) {
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let page = reader_page::load(&request).await?;
     let has_text = page.document.total_chars > 0;
-    if request.query.get("as") == Some("text") && has_text {
+    if page_view::asks_for_text(&request.query) && has_text {
         return article::show(&request, page).await;
     }
     match page.document.content_type {

@@ -8,6 +8,7 @@ use super::side_notes::SideNote;
 use super::spine::Spine;
 use crate::web::filters::visible_text;
 use crate::web::locale::Locale;
+use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
 
 /// Characters of Chinese, Japanese and Korean texts that are read in a minute.
@@ -22,6 +23,10 @@ const RIGHT_TO_LEFT_LANGUAGES: [&str; 8] = ["ar", "fa", "he", "ur", "yi", "ps", 
 pub struct ReaderView {
     /// Id of the document.
     pub id: String,
+    /// Whether a document of another form is read as text.
+    pub is_text: bool,
+    /// The URL that names a place of it, up to its first parameter, see [`place_url`].
+    pub place_url: String,
     /// Its title; an address for a page without one.
     pub title: String,
     /// Where it is from: site and date, as far as they are known.
@@ -83,8 +88,12 @@ impl ReaderView {
         let progress = position.map_or(0.0, |position| position.progress);
         let is_bookmark = document.bookmark.is_some();
         let language = document.language.clone().unwrap_or_default();
+        let id = document.document_id.to_string();
+        let is_text = asks_for_text(&request.query);
         Self {
-            id: document.document_id.to_string(),
+            place_url: place_url(&id, is_text),
+            id,
+            is_text,
             title: title(document, locale),
             from: from(document, locale),
             author: visible_text(&text::one_line(document.author.as_deref().unwrap_or_default())),
@@ -185,6 +194,17 @@ pub fn has_other_form(content_type: ContentType) -> bool {
         ContentType::Pdf | ContentType::Video | ContentType::Audio => true,
         ContentType::Article | ContentType::Note => false,
     }
+}
+
+/// Returns whether the fields of a URL or a form ask for the text of a document in place of its own form.
+pub fn asks_for_text(fields: &Fields) -> bool {
+    fields.get("as") == Some("text")
+}
+
+/// Returns the URL of the reader of a document, up to a parameter that follows: `/read/ID?`, or `/read/ID?as=text&` for its text.
+pub fn place_url(id: &str, is_text: bool) -> String {
+    let form = if is_text { "as=text&" } else { "" };
+    format!("/read/{id}?{form}")
 }
 
 /// Returns whether a document will get a text without the user.

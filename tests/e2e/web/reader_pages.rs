@@ -184,6 +184,25 @@ async fn long_text_is_read_in_parts() {
 }
 
 #[actix_web::test]
+async fn text_of_another_form_stays_open_after_its_forms() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = save_page(&key, PAGE).await;
+    let (path, place) = (path_of(&saved), place_of(&key, &saved, "heron").await);
+
+    let answer = mark(&session, &path, place, &[("as", "text")]).await;
+    let page = session.get(&format!("{path}?as=text")).await;
+
+    assert!(answer.header("location").starts_with(&format!("{path}?as=text&at=")), "{}", answer.text);
+    assert!(page.text.contains(&format!("href=\"{path}?as=text&#38;at=")), "{}", page.text);
+    let listed = session.get("/app/api/highlights").await.data(200).clone();
+    let form = format!("{path}/highlights/{}", listed["highlights"][0]["highlightId"].as_str().unwrap());
+    let deleted = session.post_form(&form, &[("action", "delete"), ("as", "text")]).await;
+    assert!(deleted.header("location").starts_with(&format!("{path}?as=text&done=")), "{}", deleted.text);
+}
+
+#[actix_web::test]
 async fn page_of_a_document_without_text_says_why() {
     let server = Server::start_with(&[("FETCH__ALLOW_PRIVATE", "127.0.0.0/8")]).await;
     let site = Site::start().await;
