@@ -95,8 +95,14 @@ export class Marking {
   async copyLink() {
     if (!this.chosen) return;
     const { start, end } = this.chosen;
-    await navigator.clipboard?.writeText(`${location.origin}${location.pathname}?at=${start}-${end}#at`);
-    announce(this.reader.dataset.linkCopied, true);
+    const { linkCopied, failed } = this.reader.dataset;
+    try {
+      await navigator.clipboard.writeText(`${location.origin}${location.pathname}?at=${start}-${end}#at`);
+      announce(linkCopied, true);
+    } catch {
+      // Pages without TLS have no clipboard.
+      announce(failed, true);
+    }
   }
 
   /** The shortest highlight over the character before a caret. */
