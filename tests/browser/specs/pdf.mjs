@@ -93,6 +93,16 @@ export const tests = {
     await page.locator("#p2 #at").waitFor();
   },
 
+  "the end of the listed pages is not the end of a long PDF": async (t) => {
+    const session = await t.world.signUp("Long");
+    const { documentId } = await upload(session, "long.pdf", "application/pdf", pdf(Array.from({ length: 90 }, () => FIRST)));
+    const page = await t.open({ session });
+    await page.goto(`/read/${documentId}?page=1`);
+    assert.deepEqual([await page.locator("#p81").count(), await page.locator("#read-end").count()], [1, 0]);
+    await page.goto(`/read/${documentId}?page=90`);
+    assert.equal(await page.locator("#read-end").count(), 1);
+  },
+
   "a page without text says so": async (t) => {
     const { session, path } = t.data;
     const page = await t.open({ session });
