@@ -111,6 +111,7 @@ static FILES: &[AssetFile] = assets![
     "reader-footnote.js",
     "reader-marking.js",
     "reader-picture.js",
+    "reader-position.js",
     "reader-type.js",
     "c-reader.js",
     "app.js",

@@ -1,13 +1,12 @@
-// <c-reader>: highlights by mouse, touch and keyboard, side notes, the place where one stopped, and parts of long texts.
+// <c-reader>: highlights by mouse, touch and keyboard, side notes, the place that the address names, and parts of long texts.
 // Without it the page has the same text with its marks, and forms for all of this.
 import { index, toPoints } from "./anchor.js";
 import { onKeys } from "./keys.js";
+import { Position } from "./reader-position.js";
 import { noteAddress, request } from "./swap.js";
 import { announce } from "./toast.js";
 
 const COLORS = ["yellow", "green", "blue", "pink", "violet"];
-const SAVE_MILLIS = 10_000;
-const END_MILLIS = 2_000;
 const ARRIVAL_MILLIS = 8_000;
 const NOTE_GAP = 14;
 const isField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
@@ -21,7 +20,8 @@ class Reader extends HTMLElement {
     this.read();
     this.arrive();
     this.watchSelection();
-    this.watchPlace();
+    // The position in a recording is that of its player.
+    if (!pick("c-player", this)) this.position = new Position(this);
     this.watchParts();
     this.prepareType();
     addEventListener("resize", () => this.placeNotes());
@@ -285,53 +285,6 @@ class Reader extends HTMLElement {
     // Within a long block by its part above the edge.
     const share = box.top < edge && box.height > 0 ? (edge - box.top) / box.height : 0;
     return Math.floor(first.start + share * (last.start + last.count - first.start));
-  }
-
-  watchPlace() {
-    this.moved = false;
-    let timer = 0;
-    addEventListener("scroll", () => {
-      this.moved = true;
-      if (!timer) timer = setTimeout(() => { timer = 0; this.showPlace(); }, 250);
-    }, { passive: true });
-    this.saver = setInterval(() => this.save(), SAVE_MILLIS);
-    document.addEventListener("visibilitychange", () => { if (document.hidden) this.save(); });
-    addEventListener("pagehide", () => this.save());
-    let endTimer = 0;
-    const end = pick("#read-end", this);
-    if (end) {
-      new IntersectionObserver(([entry]) => {
-        clearTimeout(endTimer);
-        const isLast = entry.isIntersecting && !pick("#next-part", this);
-        if (isLast) endTimer = setTimeout(() => { this.isAtEnd = true; this.moved = true; this.save(); }, END_MILLIS);
-      }).observe(end);
-    }
-    this.headings = all(".outline a[data-offset]", this);
-    this.showPlace();
-  }
-
-  showPlace() {
-    const offset = this.firstVisible();
-    if (offset === null) return;
-    const share = this.isAtEnd ? 1 : Math.min(1, offset / Math.max(1, Number(this.dataset.total)));
-    pick("#spine .done")?.setAttribute("height", String(Math.round(share * 1000)));
-    const left = Math.ceil(Number(this.dataset.minutes) * (1 - share));
-    const label = pick("#left");
-    if (label) label.textContent = left > 0 ? label.dataset.left.replace("%n", String(left)) : label.dataset.done;
-    const current = this.headings.findLast((heading) => Number(heading.dataset.offset) <= offset + 1);
-    for (const heading of this.headings) {
-      if (heading === current) heading.setAttribute("aria-current", "location"); else heading.removeAttribute("aria-current");
-    }
-  }
-
-  save() {
-    if (!this.moved) return;
-    this.moved = false;
-    const offset = this.firstVisible();
-    const version = Number(this.dataset.version);
-    if (offset === null || version < 1) return;
-    const body = JSON.stringify({ offset, version, ...(this.isAtEnd ? { atEnd: true } : {}) });
-    navigator.sendBeacon(`${this.api}/position`, new Blob([body], { type: "application/json" }));
   }
 
   // --- Parts, sheets, type ----------------------------------------------------------------------------------------------------

@@ -183,8 +183,8 @@ export const tests = {
     const page = await t.open({ session });
     await page.goto(plain.path);
     await page.evaluate(() => scrollTo({ top: document.body.scrollHeight / 2, behavior: "instant" }));
-    await page.waitForFunction(() => document.querySelector("c-reader").moved);
-    await page.evaluate(() => document.querySelector("c-reader").save());
+    await page.waitForFunction(() => document.querySelector("c-reader").position.moved);
+    await page.evaluate(() => document.querySelector("c-reader").position.save());
     const kept = await session.until(`/documents/${plain.documentId}`, (answer) => answer.position?.offset > 0);
     await session.api("PATCH", "/settings", { preset: "large" });
     const again = await t.open({ session });
