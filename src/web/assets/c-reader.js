@@ -106,28 +106,42 @@ class Reader extends HTMLElement {
     if (range && CSS.highlights) CSS.highlights.set("focus", new Highlight(range));
     if (matchMedia("(max-width: 59.99rem)").matches) this.openSheet("notes");
     mark.note.classList.remove("is-bare");
-    this.placeNotes();
+    this.layOutNotes();
     mark.note.scrollIntoView({ block: "nearest" });
   }
 
-  /** Puts notes with words at the height of their highlights; they never cover one another. */
+  /** Places the notes before the next frame is drawn, once for all calls until then. */
   placeNotes() {
+    this.placing ||= requestAnimationFrame(() => { this.placing = 0; this.layOutNotes(); });
+  }
+
+  /** Puts notes with words at the height of their highlights; they never cover one another. */
+  layOutNotes() {
     const column = pick("#notes", this);
     // The list of a PDF is not placed.
     if (!column || "list" in column.dataset) return;
     const isWide = matchMedia("(min-width: 60rem)").matches && !column.classList.contains("is-open");
     column.classList.toggle("is-placed", isWide && this.marks.length > 0);
     if (!isWide) { for (const note of all(".sidenote", column)) note.style.top = ""; return; }
-    const top = column.getBoundingClientRect().top;
-    let free = 0;
-    const put = (note, at) => { note.style.top = `${Math.max(at, free)}px`; free = Math.max(at, free) + note.offsetHeight + NOTE_GAP; };
+    const placed = [];
     for (const { note, start, end } of this.marks) {
       const isBare = !("note" in note.dataset) && !note.classList.contains("is-focused") && !pick("details[open]", note);
-      note.classList.toggle("is-bare", isBare);
-      const range = !isBare && this.range(start, end);
-      if (range) put(note, range.getBoundingClientRect().top - top); else note.classList.add("is-bare");
+      const range = isBare ? null : this.range(start, end);
+      note.classList.toggle("is-bare", !range);
+      if (range) placed.push({ note, range });
     }
-    for (const note of all(".is-lost", column)) put(note, free);
+    placed.push(...all(".is-lost", column).map((note) => ({ note })));
+    // All heights are read before the first note is moved: a read after a move lays the whole page out again.
+    const top = column.getBoundingClientRect().top;
+    const boxes = placed.map(({ note, range }) => ({
+      note, at: range ? range.getBoundingClientRect().top - top : 0, height: note.offsetHeight,
+    }));
+    let free = 0;
+    for (const { note, at, height } of boxes) {
+      const place = Math.max(at, free);
+      note.style.top = `${place}px`;
+      free = place + height + NOTE_GAP;
+    }
     column.style.minBlockSize = `${free}px`;
   }
 

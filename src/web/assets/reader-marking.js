@@ -88,7 +88,7 @@ export class Marking {
     if (matchMedia("(max-width: 59.99rem)").matches) this.reader.openSheet("notes");
     const details = note.querySelector("details");
     details.open = true;
-    this.reader.placeNotes();
+    this.reader.layOutNotes();
     details.querySelector("textarea").focus();
   }
 
