@@ -1,10 +1,10 @@
 // <c-player>: controls of a recording, and the transcript that follows it. Without it the browser's own controls are shown, and a time
 // of the transcript is a link that starts there.
+import { onKeys } from "./keys.js";
 import { clock, nextSpeed, rowAt, SPEEDS } from "./transcript-rows.js";
 
 const FOLLOW_PAUSE_MILLIS = 6_000;
 const SAVE_MILLIS = 10_000;
-const isField = (element) => element?.closest?.("input:not([type=range]), textarea, select, [contenteditable]");
 
 class CPlayer extends HTMLElement {
   connectedCallback() {
@@ -12,21 +12,24 @@ class CPlayer extends HTMLElement {
     this.range = this.querySelector("input[type=range]");
     this.follows = true;
     this.scrolledAt = 0;
+    // Opening a place of the recording, as a citation does, does not change where one stopped.
+    this.hasMoved = false;
     this.querySelector(".player-main").hidden = false;
     if (this.media.localName === "audio") { this.media.controls = false; this.media.hidden = true; }
     this.readRows();
     this.pending = Number(this.dataset.startAt) || 0;
     for (const type of ["timeupdate", "seeked", "loadedmetadata", "durationchange"]) this.media.addEventListener(type, () => this.show());
     for (const type of ["play", "pause", "ended"]) this.media.addEventListener(type, () => { this.showPlaying(); if (type !== "play") this.save(); });
+    this.media.addEventListener("play", () => { this.hasMoved = true; this.showFault(); });
     this.media.addEventListener("ratechange", () => this.showSpeed());
     this.media.addEventListener("progress", () => this.showBuffered());
     this.media.addEventListener("loadedmetadata", () => this.arrive());
-    this.media.addEventListener("error", () => this.fault());
+    this.media.addEventListener("error", () => this.showFault());
     this.range.addEventListener("input", () => this.seek(Number(this.range.value)));
     this.addEventListener("click", (event) => this.act(event.target.closest("[data-do]")?.dataset.do));
     document.addEventListener("click", (event) => this.followLink(event));
     document.addEventListener("dblclick", (event) => this.seekToWord(event));
-    document.addEventListener("keydown", (event) => this.key(event));
+    onKeys("media", (action) => this.act(action));
     document.addEventListener("carrel:swap", () => { this.readRows(); this.show(); });
     for (const type of ["wheel", "touchmove"]) addEventListener(type, () => { this.scrolledAt = Date.now(); }, { passive: true });
     setInterval(() => { if (!this.media.paused) this.save(); }, SAVE_MILLIS);
@@ -61,6 +64,7 @@ class CPlayer extends HTMLElement {
 
   seek(seconds) {
     const at = Math.max(0, Math.min(seconds, this.length || seconds));
+    this.hasMoved = true;
     if (this.media.readyState > 0) this.media.currentTime = at;
     else { this.pending = at; this.media.load(); }
     this.scrolledAt = 0;
@@ -68,19 +72,37 @@ class CPlayer extends HTMLElement {
   }
 
   toggle() {
-    if (this.media.paused) this.media.play().catch(() => this.fault()); else this.media.pause();
+    if (!this.media.paused) { this.media.pause(); return; }
+    // After an error, playing needs the file again.
+    if (this.media.error) { this.pending = this.at; this.media.load(); }
+    // A pause or another file also rejects this, and is no fault.
+    this.media.play().catch(() => this.showFault());
   }
 
+  /** Goes to the row that is so many rows after the current one. */
+  step(by) {
+    const row = this.rows[Math.max(0, rowAt(this.starts, this.at + 0.05) + by)];
+    if (row) this.seek(Number(row.dataset.from));
+  }
+
+  changeSpeed(direction) { this.media.playbackRate = nextSpeed(this.media.playbackRate, direction); }
+
+  /** Does what a button or a key is for. Returns whether there is such an action. */
   act(name) {
     const does = {
-      back: () => this.seek(this.at - 15),
+      backward: () => this.seek(this.at - 15),
       forward: () => this.seek(this.at + 30),
       play: () => this.toggle(),
       speed: () => { const next = nextSpeed(this.media.playbackRate, 1); this.media.playbackRate = next === this.media.playbackRate ? SPEEDS[0] : next; },
       follow: () => { this.follows = !this.follows; this.querySelector("[data-do=follow]").setAttribute("aria-pressed", String(this.follows)); this.show(); },
       now: () => { this.scrolledAt = 0; this.show(); },
+      "previous-line": () => this.step(-1),
+      "next-line": () => this.step(1),
+      slower: () => this.changeSpeed(-1),
+      faster: () => this.changeSpeed(1),
     }[name];
     does?.();
+    return Boolean(does);
   }
 
   followLink(event) {
@@ -105,19 +127,6 @@ class CPlayer extends HTMLElement {
     const share = before.toString().length / Math.max(1, row.querySelector("p").textContent.length);
     const [from, until] = [Number(row.dataset.from), Number(row.dataset.until)];
     this.seek(from + share * (until - from));
-  }
-
-  key(event) {
-    if (document.body.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey || isField(event.target)) return;
-    const step = (by) => () => { const row = this.rows[Math.max(0, rowAt(this.starts, this.at + 0.05) + by)]; if (row) this.seek(Number(row.dataset.from)); };
-    const does = {
-      k: () => this.toggle(), j: () => this.seek(this.at - 15), l: () => this.seek(this.at + 30), ",": step(-1), ".": step(1),
-      "<": () => { this.media.playbackRate = nextSpeed(this.media.playbackRate, -1); }, ">": () => { this.media.playbackRate = nextSpeed(this.media.playbackRate, 1); },
-    }[event.key];
-    if (!does) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    does();
   }
 
   show() {
@@ -168,14 +177,16 @@ class CPlayer extends HTMLElement {
     if (this.length) this.querySelector(".buffered").setAttribute("width", String(Math.round((end / this.length) * 1000)));
   }
 
-  fault() {
+  /** Shows that the recording cannot be played, as long as that holds. */
+  showFault() {
     const place = this.querySelector("[data-fault]");
-    place.textContent = this.dataset.missing;
-    place.hidden = false;
+    place.textContent = this.media.error ? this.dataset.missing : "";
+    place.hidden = !this.media.error;
   }
 
   /** Keeps where one stopped: the first word of the row that is spoken. */
   save() {
+    if (!this.hasMoved) return;
     const words = this.rows[rowAt(this.starts, this.at)]?.querySelector("[data-start]");
     const version = Number(this.dataset.version);
     if (!words || version < 1) return;

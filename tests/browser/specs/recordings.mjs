@@ -71,6 +71,35 @@ export const tests = {
     await page.getByRole("button", { name: "Speed 1.25 times" }).waitFor();
   },
 
+  "a position is kept only after the player has moved, and none by scrolling": async (t) => {
+    const page = await opened(t, `${t.data.path}?t=5`);
+    await isAt(page, 5);
+    const leave = () => page.evaluate(() => {
+      const sent = [];
+      navigator.sendBeacon = (url) => sent.push(url) > 0;
+      dispatchEvent(new Event("scroll"));
+      dispatchEvent(new Event("pagehide"));
+      return sent.length;
+    });
+    assert.equal(await leave(), 0);
+    await page.keyboard.press("j");
+    await isAt(page, 0);
+    assert.equal(await leave(), 1);
+  },
+
+  "keys of the player wait while a dialog is open": async (t) => {
+    const page = await opened(t, `${t.data.path}?t=5`);
+    await isAt(page, 5);
+    await page.keyboard.press("?");
+    await page.locator("dialog[open]").waitFor();
+    await page.keyboard.press("l");
+    await page.keyboard.press("Escape");
+    await page.locator("dialog[open]").waitFor({ state: "detached" });
+    await isAt(page, 5);
+    await page.keyboard.press("j");
+    await isAt(page, 0);
+  },
+
   "a click on the time of a line seeks there, and the line is current": async (t) => {
     const page = await opened(t);
     const [, [second, , words], [third, , last]] = LINES;
