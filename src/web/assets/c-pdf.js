@@ -1,9 +1,11 @@
 // <c-pdf>: pages of a PDF that load as they come into view, the current page, zoom, and copying over lines. Without it one page is shown,
 // with links to the others.
+import { isField, onKeys } from "./keys.js";
 import { joinRuns, nextZoom } from "./pdf-runs.js";
 import { noteAddress, request } from "./swap.js";
 
-const isField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
+const RETRY_SECONDS = 5;
+const MAX_RETRY_SECONDS = 60;
 
 class CPdf extends HTMLElement {
   connectedCallback() {
@@ -15,6 +17,7 @@ class CPdf extends HTMLElement {
     this.watchZoom();
     document.addEventListener("carrel:swap", (event) => { if (event.detail.ids.includes("notes")) this.redraw(); });
     document.addEventListener("keydown", (event) => this.key(event));
+    onKeys("pdf", (action) => this.act(action));
     this.addEventListener("copy", (event) => this.copy(event));
     document.querySelector(".pageno")?.addEventListener("submit", (event) => this.submit(event));
     for (const link of this.querySelectorAll("[data-thumb]")) {
@@ -48,16 +51,24 @@ class CPdf extends HTMLElement {
     try {
       const answer = await request(`/read/${this.dataset.document}/pages/${number}${query}`, { parts: [`p${number}`] });
       const fresh = answer?.page?.getElementById(`p${number}`);
+      if (answer && !answer.response.ok && !again) this.retry(figure, answer.response);
       if (!fresh || !answer.response.ok) return;
       this.places.unobserve(figure);
       if (again) this.exchange(figure, fresh); else { figure.replaceWith(document.adoptNode(fresh)); this.watch(fresh); }
       document.querySelector("c-reader")?.read();
     } catch {
-      // It stays as it is, with its link, and is tried again when it comes into view.
-      this.observer.observe(figure);
+      // It stays as it is, with its link.
+      if (!again) this.retry(figure);
     } finally {
       this.loading.delete(number);
     }
+  }
+
+  /** Tries again to load a page. Later, because the observer reports a page that is in view at once. */
+  retry(figure, response) {
+    if (response && response.status !== 429 && response.status < 500) return;
+    const seconds = Number(response?.headers.get("Retry-After")) || RETRY_SECONDS;
+    setTimeout(() => this.observer.observe(figure), Math.min(seconds, MAX_RETRY_SECONDS) * 1000);
   }
 
   /** Takes the marks of a page that was loaded again; its picture and words stay, and with them a selection. */
@@ -149,18 +160,27 @@ class CPdf extends HTMLElement {
 
   // --- Keyboard and copying ---------------------------------------------------------------------------------------------------
 
+  /** Does the action of a key. Returns whether there is one. */
+  act(action) {
+    if (action === "zoom-in") this.step(1);
+    else if (action === "zoom-out") this.step(-1);
+    else if (action === "zoom-reset") this.setZoom(0);
+    else return false;
+    return true;
+  }
+
+  /** Keys of the browser that do the same over all pages, and are no single keys of the app. */
   key(event) {
+    if (document.querySelector("dialog[open]")) return;
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f") {
       const field = document.querySelector("[data-find]");
-      if (field && document.activeElement !== field) { event.preventDefault(); field.focus(); field.select(); }
+      // On narrow screens the field is in the menu, and the browser searches what is loaded.
+      if (field?.getClientRects().length && document.activeElement !== field) { event.preventDefault(); field.focus(); field.select(); }
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isField(event.target)) return;
     const pages = { PageDown: 1, PageUp: -1 }[event.key];
-    if (pages) { event.preventDefault(); this.go(Math.max(1, Math.min(Number(this.dataset.pages), this.current + pages))); return; }
-    if (document.body.dataset.keys === "off") return;
-    const does = { "+": () => this.step(1), "-": () => this.step(-1), 0: () => this.setZoom(0) }[event.key];
-    if (does) { event.preventDefault(); does(); }
+    if (pages) { event.preventDefault(); this.go(Math.max(1, Math.min(Number(this.dataset.pages), this.current + pages))); }
   }
 
   copy(event) {

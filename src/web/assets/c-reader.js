@@ -1,7 +1,7 @@
 // <c-reader>: highlights by mouse, touch and keyboard, side notes, the place that the address names, and parts of long texts.
 // Without it the page has the same text with its marks, and forms for all of this.
 import { index, toPoints } from "./anchor.js";
-import { onKeys } from "./keys.js";
+import { isField, onKeys } from "./keys.js";
 import { Position } from "./reader-position.js";
 import { noteAddress, request } from "./swap.js";
 import { announce } from "./toast.js";
@@ -9,7 +9,6 @@ import { announce } from "./toast.js";
 const COLORS = ["yellow", "green", "blue", "pink", "violet"];
 const ARRIVAL_MILLIS = 8_000;
 const NOTE_GAP = 14;
-const isField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
 const pick = (selector, root = document) => root.querySelector(selector);
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -208,7 +207,8 @@ class Reader extends HTMLElement {
   watchKeys() {
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.escape();
-      else if (this.caret && !isField(event.target)) this.caret.key(event);
+      // Arrows also move sliders.
+      else if (this.caret && !isField(event.target) && event.target.type !== "range") this.caret.key(event);
     });
     onKeys("reader", (action, event) => this.act(action, event.key));
     // Two actions of lists are the same here, and "n" writes a note on words that are selected.

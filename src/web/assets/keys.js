@@ -20,7 +20,8 @@ export function onKeys(group, handler) {
   return () => { handlers.splice(handlers.indexOf(entry), 1); };
 }
 
-const isField = (element) => element.isContentEditable || /^(input|textarea|select)$/i.test(element.tagName)
+/** Whether an element takes the keys of letters and signs. */
+export const isField = (element) => element.isContentEditable || /^(input|textarea|select)$/i.test(element.tagName)
   && !/^(checkbox|radio|button|submit|range)$/i.test(element.type ?? "");
 
 function nameOf(event) {
