@@ -103,6 +103,31 @@ export const tests = {
     assert.equal(await page.locator("#read-end").count(), 1);
   },
 
+  "words are found on a phone": async (t) => {
+    const { session, path } = t.data;
+    const page = await t.open({ session, size: [360, 740] });
+    await page.goto(path);
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.locator("#fi-more").fill("egret");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "One place" }).waitFor();
+  },
+
+  "a page that was refused is loaded after the wait that was asked for": async (t) => {
+    const { session, path } = t.data;
+    const page = await t.open({ session });
+    page.expectStatus(503);
+    let requests = 0;
+    await page.route("**/pages/2", (route) => {
+      requests += 1;
+      if (requests > 1) return route.continue();
+      return route.fulfill({ status: 503, headers: { "Retry-After": "1" }, contentType: "text/html", body: "" });
+    });
+    await page.goto(`${path}?page=1`);
+    await page.locator("#p2:not(.is-waiting)").waitFor({ state: "attached" });
+    assert.equal(requests, 2);
+  },
+
   "a page without text says so": async (t) => {
     const { session, path } = t.data;
     const page = await t.open({ session });
