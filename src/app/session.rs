@@ -1,4 +1,5 @@
-//! Setting up, signing up, signing in and out, changing the password, deleting the account: the routes that need or set the cookie.
+//! Setting up, signing up, signing in and out, changing password and e-mail address, deleting the account: the routes that need or set
+//! the cookie.
 
 use std::pin::Pin;
 
@@ -51,7 +52,8 @@ pub fn mount(config: &mut ServiceConfig) {
         .service(
             resource("/account", &["DELETE"], serves_all).route(web::delete().to(to_end(delete_account))),
         )
-        .service(resource("/password", &["POST"], serves_all).route(web::post().to(to_end(change_password))));
+        .service(resource("/password", &["POST"], serves_all).route(web::post().to(to_end(change_password))))
+        .service(resource("/email", &["POST"], serves_all).route(web::post().to(to_end(change_email))));
 }
 
 /// Responds to a request that is refused before its handler runs.
@@ -134,6 +136,13 @@ async fn change_password(
     payload: Payload,
 ) -> HttpResponse {
     match account::change_password(&request, &ctx, async || read_body(&request, payload).await).await {
+        Ok(()) => success(&request, &ctx, StatusCode::OK, &json!({})),
+        Err(error) => failure(&request, &ctx, &error),
+    }
+}
+
+async fn change_email(request: HttpRequest, ctx: Data<OperationContext>, payload: Payload) -> HttpResponse {
+    match account::change_email(&request, &ctx, async || read_body(&request, payload).await).await {
         Ok(()) => success(&request, &ctx, StatusCode::OK, &json!({})),
         Err(error) => failure(&request, &ctx, &error),
     }

@@ -1,5 +1,5 @@
-//! Setting up, signing up, signing in and out, changing the password and deleting the account, for the JSON routes of the web app and for
-//! its pages. Each checks first that the request comes from the server's own pages.
+//! Setting up, signing up, signing in and out, changing password and e-mail address, and deleting the account, for the JSON routes of the
+//! web app and for its pages. Each checks first that the request comes from the server's own pages.
 
 use actix_web::HttpRequest;
 use actors::auth::accounts::{self, NewAccount};
@@ -57,6 +57,16 @@ request! {
         pub current: PasswordText,
         /// The password that it gets.
         pub new: PasswordText,
+    }
+}
+
+request! {
+    /// A change of the e-mail address.
+    pub struct ChangeEmailRequest {
+        /// The e-mail address that the account gets.
+        pub email: EmailText,
+        /// The password of the account.
+        pub current: PasswordText,
     }
 }
 
@@ -145,6 +155,22 @@ pub async fn change_password(
     sessions::change_password(&ctx.core, &ctx.auth.keys, &ctx.auth.sign_ins, &caller, current, new).await
 }
 
+/// Changes the e-mail address of the signed-in user.
+///
+/// # Errors
+/// Those of [`sessions::change_email`]; [`Error::ForeignOrigin`]; [`Error::NotSignedIn`].
+pub async fn change_email(
+    request: &HttpRequest,
+    ctx: &OperationContext,
+    read: impl AsyncFnOnce() -> Result<ChangeEmailRequest, Error>,
+) -> Result<(), Error> {
+    require_own_origin(request, &ctx.core)?;
+    let (caller, _) = authenticate(request, &ctx.auth).await?;
+    let ChangeEmailRequest { email, current } = read().await?;
+    let (email, current) = (email.into_inner(), current.into_inner());
+    sessions::change_email(&ctx.core, &ctx.auth.sign_ins, &caller, &email, current).await
+}
+
 /// Removes the account of the signed-in user with everything that belongs to it.
 ///
 /// # Errors
@@ -204,6 +230,7 @@ mod tests {
             debug_output::<CreateAccountRequest>(&account),
             debug_output::<DeleteAccountRequest>(&json!({ "password": "canary" })),
             debug_output::<ChangePasswordRequest>(&json!({ "current": "canary", "new": "canary" })),
+            debug_output::<ChangeEmailRequest>(&json!({ "email": "a@b.example", "current": "canary" })),
         ] {
             assert!(output.contains("Password(..)") && !output.contains("canary"), "{output}");
         }

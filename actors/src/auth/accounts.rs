@@ -10,7 +10,7 @@ use errors::Error;
 use library::context::CoreContext;
 use library::owned_transaction::begin_owned;
 use sea_orm::{ActiveModelTrait, ActiveValue::Set, ColumnTrait, EntityTrait, IntoActiveModel};
-use sea_orm::{ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, SqlErr};
+use sea_orm::{ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, SqlErr};
 use text::is_deceptive;
 use validation::reasons::DECEPTIVE_TEXT;
 use validation::{Fault, Invalid};
@@ -93,15 +93,19 @@ async fn prepare(core: &CoreContext, new: NewAccount) -> Result<user::Model, Err
 }
 
 async fn insert(db: &impl ConnectionTrait, row: user::Model) -> Result<user::Model, Error> {
-    match user::Entity::insert(row.clone().into_active_model()).exec_without_returning(db).await {
-        Ok(_) => Ok(row),
-        Err(error) if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) => {
-            Err(Error::conflict(
-                "an account with this e-mail address exists already; sign in, or use another e-mail address",
-            ))
-        }
-        Err(error) => Err(error.into()),
+    let insert = user::Entity::insert(row.clone().into_active_model());
+    insert.exec_without_returning(db).await.map_err(email_error)?;
+    Ok(row)
+}
+
+/// Returns the error of a statement that stores an e-mail address, which only one account may have.
+fn email_error(error: DbErr) -> Error {
+    if matches!(error.sql_err(), Some(SqlErr::UniqueConstraintViolation(_))) {
+        return Error::conflict(
+            "an account with this e-mail address exists already; sign in, or use another e-mail address",
+        );
     }
+    error.into()
 }
 
 /// Returns the account with this e-mail address.
@@ -157,6 +161,22 @@ pub async fn set_name(
     let account = row.update(&txn).await?;
     txn.commit().await?;
     Ok(account)
+}
+
+/// Changes the e-mail address of an account. Its sessions, keys and grants stay.
+///
+/// # Errors
+/// [`Error::Invalid`] for what is no e-mail address; [`Error::Conflict`] if another account has it; [`Error::NotFound`].
+pub async fn set_email(core: &CoreContext, user: UserId, email: &str) -> Result<(), Error> {
+    let email = email.trim().to_lowercase();
+    check_email(&email).map_err(|reason| Error::invalid("email", reason))?;
+    let txn = on_behalf_of(user, core.accounts_db.begin()).await?;
+    let mut row = lock_account(&txn, user).await?.into_active_model();
+    row.email = Set(email);
+    row.update(&txn).await.map_err(email_error)?;
+    // Links for a new password were sent to the former address.
+    password_reset::Entity::delete_owned(user).exec(&txn).await?;
+    Ok(txn.commit().await?)
 }
 
 /// Disables an account, or enables it again. While it is disabled, its keys are refused; its sessions and grants end.

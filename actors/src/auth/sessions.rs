@@ -218,6 +218,22 @@ pub async fn change_password(
     Ok(())
 }
 
+/// Changes the e-mail address of the signed-in user.
+///
+/// # Errors
+/// [`Error::Invalid`] for a wrong password or what is no e-mail address; [`Error::Conflict`] if another account has the address;
+/// [`Error::TooManyFailures`] after five wrong passwords.
+pub async fn change_email(
+    core: &CoreContext,
+    sign_ins: &SignIns,
+    caller: &Caller,
+    email: &str,
+    current: String,
+) -> Result<(), Error> {
+    confirm_password(core, sign_ins, caller, "current", current).await?;
+    accounts::set_email(core, caller.user, email).await
+}
+
 /// Removes the account of the signed-in user with everything that belongs to it.
 ///
 /// # Errors

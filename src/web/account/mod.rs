@@ -33,6 +33,7 @@ pub fn mount(config: &mut ServiceConfig) {
     PageRoute::new("/settings").not_stored().get(show_index).mount(config);
     let account = PageRoute::new("/settings/account").not_stored();
     account.get(profile::show).post(profile::change).mount(config);
+    PageRoute::new("/settings/account/email").not_stored().post(profile::change_email).mount(config);
     let deletion = PageRoute::new("/settings/account/delete").not_stored();
     deletion.get(deletion::show).post(deletion::delete).mount(config);
     let security = PageRoute::new("/settings/security").not_stored();

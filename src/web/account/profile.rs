@@ -1,4 +1,4 @@
-//! Name, language, time zone and theme.
+//! Name, language, time zone and theme, and the e-mail address.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -10,6 +10,7 @@ use askama::Template;
 use errors::Error;
 use serde_json::{Value, json};
 
+use crate::http::account::{self, ChangeEmailRequest};
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
@@ -26,6 +27,9 @@ struct ProfilePage {
     tab: &'static str,
     faults: FormFaults,
     email: String,
+    /// The e-mail address that was typed and refused.
+    new_email: String,
+    email_faults: FormFaults,
     name: String,
     language: String,
     theme: String,
@@ -38,7 +42,7 @@ parts!(ProfilePage {});
 
 /// Shows the page.
 pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
-    show_with(&request, StatusCode::OK, FormFaults::default()).await
+    show_with(&request, StatusCode::OK, FormFaults::default(), FormFaults::default()).await
 }
 
 /// Changes what the form says.
@@ -47,9 +51,24 @@ pub async fn change(request: PageRequest) -> Result<HttpResponse, Error> {
         Ok(()) => request.done("/settings/account", DoneMessage::new("account-saved")),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
-            show_with(&request, status, faults).await
+            show_with(&request, status, faults, FormFaults::default()).await
         }
     }
+}
+
+/// Changes the e-mail address.
+pub async fn change_email(request: PageRequest) -> Result<HttpResponse, Error> {
+    let read = async || Ok(request.form.read_as::<ChangeEmailRequest>(&["email", "current"])?);
+    let (status, faults) = match account::change_email(&request.http, &request.ctx, read).await {
+        Ok(()) => return request.done("/settings/account", DoneMessage::new("account-email-changed")),
+        Err(Error::Conflict(_)) => {
+            let mut faults = FormFaults::default();
+            faults.add("email", request.locale().t("account-email-taken"));
+            (StatusCode::CONFLICT, faults)
+        }
+        Err(error) => FormFaults::from_error(error, request.locale())?,
+    };
+    show_with(&request, status, FormFaults::default(), faults).await
 }
 
 async fn save(request: &PageRequest) -> Result<(), Error> {
@@ -74,6 +93,7 @@ async fn show_with(
     request: &PageRequest,
     status: StatusCode,
     faults: FormFaults,
+    email_faults: FormFaults,
 ) -> Result<HttpResponse, Error> {
     let (viewer, form) = (&request.viewer, &request.form);
     let is_sent = faults.is_any();
@@ -86,6 +106,8 @@ async fn show_with(
         shell: request.shell(NavigationEntry::Settings).await?,
         tab: "account",
         email: viewer.user.email.clone(),
+        new_email: if email_faults.is_any() { form.text("email").to_owned() } else { String::new() },
+        email_faults,
         name: shown("name", viewer.user.name.as_deref()),
         language: shown("language", settings.language.map(values::kind::AppLanguage::name)),
         theme: shown("theme", Some(settings.theme.name())),

@@ -87,6 +87,8 @@ async fn account_bodies_refuse_foreign_columns() {
     assert_names_all(&signed_out.post("/app/api/session", credentials).await, &["userId"], "session");
     let change = json!({ "current": PASSWORD, "new": "another long pass 9!", "userId": "x" });
     assert_names_all(&browser.post("/app/api/password", change).await, &["userId"], "password");
+    let change = json!({ "email": "mara@home.example", "current": PASSWORD, "userId": "x" });
+    assert_names_all(&browser.post("/app/api/email", change).await, &["userId"], "email");
     let removal = json!({ "password": PASSWORD, "userId": "x" });
     let removed = browser.send(Method::DELETE, "/app/api/account", Some(removal)).await;
     assert_names_all(&removed, &["userId"], "account");

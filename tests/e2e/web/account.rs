@@ -182,6 +182,30 @@ async fn password_is_changed_with_the_current_one() {
 }
 
 #[actix_web::test]
+async fn email_address_is_changed_with_the_password() {
+    let server = Server::start().await;
+    let (user, other) = (server.user(Plan::Pro).await, server.user(Plan::Pro).await);
+    let (session, path) = (user.sign_in().await, "/settings/account/email");
+    let new = "heron@reed.example";
+
+    let wrong = send_form(&session, path, &[("email", new), ("current", "no")]).await;
+    let invalid = send_form(&session, path, &[("email", "heron"), ("current", PASSWORD)]).await;
+    let taken = send_form(&session, path, &[("email", other.email()), ("current", PASSWORD)]).await;
+    let by_route =
+        session.post("/app/api/email", json!({ "email": other.email(), "current": PASSWORD })).await;
+    let fields = [("email", "Heron@Reed.example"), ("current", PASSWORD)];
+    let page = page_after_form(&session, path, &fields).await;
+
+    assert_eq!((wrong.status, invalid.status, by_route.error_code(409)), (422, 422, "CONFLICT"));
+    assert!(wrong.text.contains("value=\"heron@reed.example\""), "{}", wrong.text);
+    assert!(taken.text.contains("Another account has this e-mail address."), "{}", taken.text);
+    assert!(page.text.contains("<bdi dir=\"ltr\">heron@reed.example</bdi>"), "{}", page.text);
+    assert_eq!(server.anonymous().sign_in(new, PASSWORD).await.get("/").await.status, 200);
+    let former = json!({ "email": user.email(), "password": PASSWORD });
+    assert_eq!(server.anonymous().post("/app/api/session", former).await.status, 401);
+}
+
+#[actix_web::test]
 async fn account_is_deleted_with_its_password_alone() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
