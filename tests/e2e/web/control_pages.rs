@@ -120,6 +120,7 @@ async fn key_used_before_ends_the_waiting_by_its_next_call() {
     let call = async || {
         McpClient::new(key.clone()).initialize("codex-mcp-client", "0.1").await;
         server.context().auth.keys.flush().await.unwrap();
+        flush(&server).await;
     };
     call().await;
     server.clock.advance(Duration::from_secs(60));
