@@ -47,6 +47,16 @@ export const tests = {
     await page.locator("#results .place").first().waitFor();
   },
 
+  "filters and operators are reached in a narrow window": async (t) => {
+    const page = await t.open({ session: t.data.session, script: false, size: [800, 700] });
+    await page.goto("/search?q=mud");
+    await page.getByRole("link", { name: "Filter", exact: true }).click();
+    const facets = page.locator("#facets");
+    assert.ok(await facets.getByText("tag:tides").isVisible());
+    await facets.getByRole("link", { name: "Feeds", exact: true }).click();
+    await page.waitForURL("**source=feeds**");
+  },
+
   "a search without a result shows what is near, and leads there": async (t) => {
     const page = await t.open({ session: t.data.session });
     await page.goto("/search?q=quagga&type=pdf");
