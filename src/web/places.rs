@@ -58,11 +58,13 @@ pub fn whole_seconds(seconds: f64) -> i64 {
     seconds.max(0.0).floor() as i64
 }
 
-/// Returns the icon of a kind of document.
-pub fn kind_icon(content_type: ContentType, is_unsaved_entry: bool) -> &'static str {
-    if is_unsaved_entry {
-        return "feeds";
-    }
+/// Returns the address that opens a document at a highlight, whose offsets are in Unicode scalar values.
+pub fn highlight_path(document: DocumentId, start_offset: i32, end_offset: i32) -> String {
+    format!("/read/{document}?at={start_offset}-{end_offset}#at")
+}
+
+/// Returns the name of the icon of a kind of document.
+pub fn kind_icon(content_type: ContentType) -> &'static str {
     match content_type {
         ContentType::Article => "article",
         ContentType::Pdf => "pdf",

@@ -21,6 +21,7 @@ use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
 use crate::web::locale::Locale;
+use crate::web::places::highlight_path;
 use crate::web::strings::MessageValue::{Number, Text};
 
 pub(in crate::web) use rows::visit_words;
@@ -115,7 +116,7 @@ fn page(request: &PageRequest, shell: Shell, home: HomeResponse, turn: u32) -> H
         is_waiting: saved.iter().any(|row| row.is_processing),
         saved,
         highlight: home.highlight.map(|view| DayHighlight {
-            href: format!("/read/{}?at={}-{}#at", view.document_id, view.start_offset, view.end_offset),
+            href: highlight_path(view.document_id, view.start_offset, view.end_offset),
             color: rows::highlight_color(view.color.as_deref()),
             text: view.text,
             note: view.note,

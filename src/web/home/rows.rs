@@ -11,6 +11,7 @@ use values::time::Timestamp;
 
 use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
+use crate::web::places::kind_icon;
 use crate::web::strings::MessageValue::Text;
 
 /// A visit longer ago than this is named by its date.
@@ -46,7 +47,7 @@ impl ContinuedRow {
             source: source_of(&bookmark),
             title: bookmark.title,
             author: bookmark.author,
-            icon: icon_of(bookmark.content_type),
+            icon: kind_icon(bookmark.content_type),
             last_sentence: view.last_sentence,
             minutes_left: view.minutes_left,
             progress: bookmark.progress,
@@ -97,7 +98,7 @@ impl From<BookmarkView> for SavedRow {
             document: bookmark.document_id.to_string(),
             source: source_of(&bookmark),
             title: bookmark.title,
-            icon: icon_of(bookmark.content_type),
+            icon: kind_icon(bookmark.content_type),
             tags: bookmark.tags,
             saved: bookmark.saved_at,
             is_processing: bookmark.status == DocumentStatus::Processing,
@@ -111,16 +112,6 @@ impl From<BookmarkView> for SavedRow {
 fn source_of(bookmark: &BookmarkView) -> String {
     let host = || Url::parse(&bookmark.url).ok().and_then(|url| url.host_str().map(str::to_owned));
     bookmark.site_name.clone().or_else(host).unwrap_or_default()
-}
-
-fn icon_of(content: ContentType) -> &'static str {
-    match content {
-        ContentType::Article => "article",
-        ContentType::Pdf => "pdf",
-        ContentType::Audio => "audio",
-        ContentType::Video => "video",
-        ContentType::Note => "note",
-    }
 }
 
 /// Returns the class of a colour; that of the first one for names that the app does not have.

@@ -10,6 +10,7 @@ use values::time::Timestamp;
 
 use crate::web::filters::visible_text;
 use crate::web::locale::Locale;
+use crate::web::places::kind_icon;
 
 /// Words that are read in a minute.
 const WORDS_PER_MINUTE: i32 = 230;
@@ -63,7 +64,7 @@ impl LibraryRow {
 
     /// The name of the icon of the type.
     pub fn icon(&self) -> &'static str {
-        type_icon(self.bookmark.content_type)
+        kind_icon(self.bookmark.content_type)
     }
 
     /// The host of a page without `www.`; empty for an upload.
@@ -161,17 +162,6 @@ pub fn tag_href(tag: &str) -> String {
 pub fn site_of(url: &str) -> String {
     let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     host.map(|host| host.strip_prefix("www.").map_or(host.clone(), str::to_owned)).unwrap_or_default()
-}
-
-/// Returns the name of the icon of a type.
-pub fn type_icon(kind: ContentType) -> &'static str {
-    match kind {
-        ContentType::Article => "article",
-        ContentType::Pdf => "pdf",
-        ContentType::Audio => "audio",
-        ContentType::Video => "video",
-        ContentType::Note => "note",
-    }
 }
 
 /// Returns the key of the name of a type.

@@ -12,13 +12,13 @@ use actors::target::Target;
 use askama::Template;
 use errors::Error;
 use serde_json::json;
-use values::kind::ContentType;
 
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
 use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters;
+use crate::web::places::kind_icon;
 use destinations::{Destination, destinations};
 use entry::{PaletteEntry, contains};
 
@@ -108,13 +108,7 @@ async fn titles(request: &PageRequest, query: &str) -> Result<Vec<PaletteEntry>,
         .bookmarks
         .into_iter()
         .map(|bookmark| PaletteEntry {
-            icon: match bookmark.content_type {
-                ContentType::Article => "article",
-                ContentType::Pdf => "pdf",
-                ContentType::Audio => "audio",
-                ContentType::Video => "video",
-                ContentType::Note => "note",
-            },
+            icon: kind_icon(bookmark.content_type),
             text: bookmark.title,
             detail: String::new(),
             href: format!("/read/{}", bookmark.document_id),

@@ -1,12 +1,14 @@
 //! The rows of a project's page: sources with the line of the cut, decisions and notes.
 
 use actors::operations::notes::NoteView;
-use actors::operations::projects::{DecisionView, ItemView, MeasuredSource};
-use values::kind::{DecisionStatus, ItemKind, ItemRole};
+use actors::operations::projects::{DecisionView, HighlightExcerpt, ItemView, MeasuredSource};
+use values::kind::{AnchorState, DecisionStatus, ItemKind, ItemRole};
 use values::time::Timestamp;
 
-/// Characters that are shown of a note.
-const MAX_NOTE_CHARS: usize = 240;
+use crate::web::places::highlight_path;
+
+/// Characters that are shown of a note, and of the words of a highlight.
+const MAX_EXCERPT_CHARS: usize = 240;
 
 /// A source of a project.
 pub struct ProjectSourceRow {
@@ -16,9 +18,11 @@ pub struct ProjectSourceRow {
     pub icon: &'static str,
     /// The key of the name of its kind.
     pub kind: &'static str,
-    /// Title of the page, file or entry.
+    /// Title of the page, file or entry; of a highlight its words.
     pub title: String,
-    /// The address of its page.
+    /// The title of the document of a highlight.
+    pub document: Option<String>,
+    /// The address of its page; of a highlight that of its words.
     pub href: String,
     /// The host of its address.
     pub host: Option<String>,
@@ -35,7 +39,7 @@ pub struct ProjectSourceRow {
 impl ProjectSourceRow {
     /// Returns the row of a source.
     pub fn new(source: MeasuredSource) -> Self {
-        let MeasuredSource { item, is_given } = source;
+        let MeasuredSource { item, highlight, is_given } = source;
         let (icon, kind) = match item.kind {
             ItemKind::Bookmark => ("article", "projects-kind-page"),
             ItemKind::Highlight => ("highlight", "projects-kind-highlight"),
@@ -43,19 +47,42 @@ impl ProjectSourceRow {
             ItemKind::Entry => ("feeds", "projects-kind-entry"),
             ItemKind::Url => ("link", "projects-kind-page"),
         };
+        let (href, host) = (href_of(&item, highlight.as_ref()), host_of(&item));
+        let title = if item.title.trim().is_empty() { item.url } else { item.title };
+        let (title, document) = match highlight {
+            Some(highlight) => (excerpt(&highlight.words), Some(title)),
+            None => (title, None),
+        };
         Self {
             id: item.item_id.to_string(),
             icon,
             kind,
-            href: format!("/read/{}", item.document_id),
-            host: host_of(&item),
-            title: if item.title.trim().is_empty() { item.url } else { item.title },
+            href,
+            host,
+            title,
+            document,
             is_background: item.role == ItemRole::Background,
             is_pinned: item.pinned,
             is_given,
             is_first_cut: false,
         }
     }
+}
+
+/// Returns the address of a source. The words of a lost highlight have no place, so it leads to the document.
+fn href_of(item: &ItemView, highlight: Option<&HighlightExcerpt>) -> String {
+    match highlight.filter(|highlight| highlight.anchor_state != AnchorState::Lost) {
+        Some(highlight) => highlight_path(item.document_id, highlight.start_offset, highlight.end_offset),
+        None => format!("/read/{}", item.document_id),
+    }
+}
+
+/// Returns the beginning of a text on one line, with an ellipsis if it goes on.
+fn excerpt(text: &str) -> String {
+    let start = text::one_line(text::head(text, 2 * MAX_EXCERPT_CHARS));
+    let cut = text::head(&start, MAX_EXCERPT_CHARS);
+    let ellipsis = if cut.len() < start.len() || start.len() < text.trim().len() { "…" } else { "" };
+    format!("{cut}{ellipsis}")
 }
 
 fn host_of(item: &ItemView) -> Option<String> {
@@ -122,14 +149,10 @@ pub struct ProjectNoteRow {
 impl ProjectNoteRow {
     /// Returns the row of a note.
     pub fn new(note: NoteView) -> Self {
-        let start = text::one_line(text::head(&note.body_md, 2 * MAX_NOTE_CHARS));
-        let cut = text::head(&start, MAX_NOTE_CHARS);
-        let ellipsis =
-            if cut.len() < start.len() || start.len() < note.body_md.trim().len() { "…" } else { "" };
         Self {
             id: note.note_id.to_string(),
             href: format!("/read/{}", note.document_id),
-            start: format!("{cut}{ellipsis}"),
+            start: excerpt(&note.body_md),
             title: note.title,
             is_pinned: note.pinned,
             updated_at: note.updated_at,

@@ -95,7 +95,7 @@ impl HitView {
         let site = document.site_name.filter(|name| !name.trim().is_empty());
         let id = document.document_id;
         Self {
-            icon: kind_icon(document.content_type, is_unsaved),
+            icon: if is_unsaved { "feeds" } else { kind_icon(document.content_type) },
             kind: kind_key(document.content_type),
             title: document.title,
             href: format!("/read/{id}"),

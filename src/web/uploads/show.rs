@@ -17,6 +17,7 @@ use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::places::kind_icon;
 use crate::web::strings::MessageValue;
 
 /// Rows of a stage on the first page.
@@ -86,7 +87,7 @@ impl TextWorkRow {
         };
         Self {
             id: work.document_id.to_string(),
-            icon: icon_of(work.content_type),
+            icon: kind_icon(work.content_type),
             href: format!("/read/{}", work.document_id),
             title: work.title,
             is_running,
@@ -106,7 +107,7 @@ impl UploadRow {
             Some(_) | None => ContentType::Pdf,
         };
         Self {
-            icon: icon_of(kind),
+            icon: kind_icon(kind),
             title: upload.title,
             href: upload.document_id.map(|id| format!("/read/{id}")),
             bytes: upload.bytes,
@@ -114,17 +115,6 @@ impl UploadRow {
             is_expired: upload.status == UploadStatus::Expired,
             created_at: upload.created_at,
         }
-    }
-}
-
-/// Returns the name of the icon of a type.
-fn icon_of(content_type: ContentType) -> &'static str {
-    match content_type {
-        ContentType::Article => "article",
-        ContentType::Pdf => "pdf",
-        ContentType::Audio => "audio",
-        ContentType::Video => "video",
-        ContentType::Note => "note",
     }
 }
 

@@ -108,3 +108,30 @@ async fn project_pages_of_others_do_not_exist() {
     }
     assert!(!session.get("/projects").await.text.contains("Private"));
 }
+
+#[actix_web::test]
+async fn highlights_of_one_text_are_told_apart_as_sources() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let project = create_project(&session, "P").await;
+    let saved = key.save_text("https://example.org/a", "A heron stands in the reeds.").await;
+    let bookmark = key.wait_for(&saved, "ready").await;
+    let path = format!("/rest/v1/bookmarks/{}/highlights", bookmark["bookmarkId"].as_str().unwrap());
+    let mut items = Vec::new();
+    for (words, start, end) in [("heron", 2, 7), ("reeds", 22, 27)] {
+        let highlight = json!({ "text": words, "startOffset": start, "endOffset": end });
+        let marked = key.post(&path, highlight).await.data(201)["highlight"]["highlightId"].clone();
+        items.push(json!({ "highlightId": marked }));
+    }
+    let path = format!("/rest/v2/projects/{project}/items");
+    key.post(&path, json!({ "items": items })).await.data(201);
+
+    let page = session.get(&format!("/projects/{project}")).await.text;
+
+    let read = format!("/read/{}", saved["documentId"].as_str().unwrap());
+    for (words, place) in [("heron", "2-7"), ("reeds", "22-27")] {
+        let link = format!("href=\"{read}?at={place}#at\" dir=\"auto\">{words}</a>");
+        assert_eq!(page.matches(&link).count(), 1, "{link}: {page}");
+    }
+}

@@ -18,7 +18,7 @@ use errors::Error;
 use library::projects;
 use validation::{Integer, Words, request};
 
-pub use measure::{ContextPart, MeasureContext, MeasureContextResponse, MeasuredSource};
+pub use measure::{ContextPart, HighlightExcerpt, MeasureContext, MeasureContextResponse, MeasuredSource};
 pub use response::{ContextDecision, ContextNote, ContextProject, ContextSource, ReadContextResponse};
 
 /// Maximum length of the response data, as compact JSON, in characters.

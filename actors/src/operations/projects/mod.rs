@@ -14,8 +14,8 @@ mod view;
 
 pub use add_items::AddItems;
 pub use context::{
-    ContextChars, ContextDecision, ContextNote, ContextPart, ContextProject, ContextSource, MeasureContext,
-    MeasureContextResponse, MeasuredSource, ReadContext, ReadContextResponse,
+    ContextChars, ContextDecision, ContextNote, ContextPart, ContextProject, ContextSource, HighlightExcerpt,
+    MeasureContext, MeasureContextResponse, MeasuredSource, ReadContext, ReadContextResponse,
 };
 pub use decisions::{
     ChangeDecision, CreateDecision, DecisionView, DeleteDecision, ListDecisions, ListDecisionsResponse,

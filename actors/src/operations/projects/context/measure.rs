@@ -1,12 +1,16 @@
 //! Measures what an assistant gets of a project: the context as MCP returns it, by its parts, and what is cut.
 
-use entity::project;
+use std::collections::HashMap;
+
+use database::padded;
+use entity::{highlight, project};
 use schemars::JsonSchema;
-use sea_orm::ColumnTrait;
-use sea_orm::QueryFilter;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
 use validation::{Integer, Words, request};
-use values::id::ProjectId;
+use values::id::{HighlightId, ProjectId, UserId};
+use values::kind::AnchorState;
 use values::scope::Scope;
 
 use super::super::items::{self, ItemView};
@@ -69,6 +73,20 @@ pub struct ContextPart {
     pub total: usize,
 }
 
+/// The marked words of a source that is a highlight, and where they are.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HighlightExcerpt {
+    /// The first 300 characters of the words.
+    pub words: String,
+    /// Offset of the first character in the document's text, in Unicode scalar values.
+    pub start_offset: i32,
+    /// Offset after the last character, in Unicode scalar values.
+    pub end_offset: i32,
+    /// Whether the current text has the words at these offsets.
+    pub anchor_state: AnchorState,
+}
+
 /// A source of the project, in the order of the context.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -76,6 +94,8 @@ pub struct MeasuredSource {
     /// The item.
     #[serde(flatten)]
     pub item: ItemView,
+    /// The highlight; null for other kinds.
+    pub highlight: Option<HighlightExcerpt>,
     /// Whether the context has it; false if it is cut.
     pub is_given: bool,
 }
@@ -121,6 +141,7 @@ impl Operation for MeasureContext {
         };
         let rows = gather::source_items(&ctx.core, &project).await?;
         let items = items::views(&ctx.core, ctx.core.db.read(), caller.user, rows.clone()).await?;
+        let items = with_highlights(ctx, caller.user, items).await?;
         let decisions = gather::decisions(&ctx.core, &project, max_chars).await?;
         let notes = gather::notes(&ctx.core, &project, true, max_chars).await?;
         let sources = gather::sources(&ctx.core, &project, rows).await?;
@@ -170,12 +191,43 @@ async fn count_sources(
     Ok(count.and_then(|count| usize::try_from(count.sources).ok()).unwrap_or(read).max(read))
 }
 
+/// Returns items with the highlights that they name.
+async fn with_highlights(
+    ctx: &OperationContext,
+    user: UserId,
+    items: Vec<ItemView>,
+) -> Result<Vec<(ItemView, Option<HighlightExcerpt>)>, Error> {
+    use highlight::{Column, Entity};
+    let ids: Vec<HighlightId> = items.iter().filter_map(|item| item.highlight_id).collect();
+    let mut found: HashMap<HighlightId, HighlightExcerpt> = HashMap::new();
+    if !ids.is_empty() {
+        let rows: Vec<(HighlightId, String, i32, i32, AnchorState)> = Entity::owned_by(user)
+            .filter(Column::Id.is_in(padded(&ids)))
+            .select_only()
+            .column(Column::Id)
+            // The words of a highlight may be long, and a list shows only their beginning.
+            .column_as(Expr::cust("substr(highlight.text, 1, 300)"), "words")
+            .columns([Column::StartOffset, Column::EndOffset, Column::AnchorState])
+            .into_tuple()
+            .all(ctx.core.db.read())
+            .await?;
+        found.extend(rows.into_iter().map(|(id, words, start_offset, end_offset, anchor_state)| {
+            (id, HighlightExcerpt { words, start_offset, end_offset, anchor_state })
+        }));
+    }
+    let with_highlight = |item: ItemView| {
+        let highlight = item.highlight_id.and_then(|id| found.remove(&id));
+        (item, highlight)
+    };
+    Ok(items.into_iter().map(with_highlight).collect())
+}
+
 /// Returns the sizes of a context that fits.
 fn measure(
     context: &ReadContextResponse,
     max_chars: usize,
     totals: ContextTotals,
-    items: Vec<ItemView>,
+    items: Vec<(ItemView, Option<HighlightExcerpt>)>,
 ) -> Result<MeasureContextResponse, Error> {
     let chars = fit::chars(context)?;
     let part = |size: usize, given: usize, total: usize| ContextPart { chars: size, given, total };
@@ -187,8 +239,11 @@ fn measure(
         None => part(0, 0, 0),
     };
     let lists = decisions.chars + notes.chars + sources.chars + passages.chars;
-    let source_list = items.into_iter().enumerate();
-    let source_list = source_list.map(|(n, item)| MeasuredSource { item, is_given: n < sources.given });
+    let source_list = items.into_iter().enumerate().map(|(n, (item, highlight))| MeasuredSource {
+        item,
+        highlight,
+        is_given: n < sources.given,
+    });
     Ok(MeasureContextResponse {
         max_chars,
         chars,
