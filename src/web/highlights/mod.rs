@@ -9,9 +9,10 @@ use actors::operations::highlights::{
     HighlightFilter, HighlightOfDocument, ListAllHighlights, ListAllHighlightsResponse,
 };
 use actors::operations::reading::drawn_color;
+use actors::operations::text_positions::TextPosition;
 use askama::Template;
 use errors::Error;
-use values::kind::{AnchorState, ContentType};
+use values::kind::AnchorState;
 use values::time::Timestamp;
 
 use self::filter::{COLORS, filter_of};
@@ -21,11 +22,12 @@ use super::page::route::PageRoute;
 use super::page::shell::{NavigationEntry, Shell};
 use crate::parts;
 use crate::web::filters::{self, visible_text};
-use crate::web::places::whole_seconds;
+use crate::web::locale::Locale;
+use crate::web::places::{PlaceView, highlight_path, kind_icon};
 
 /// Highlights of a page.
 const PAGE_HIGHLIGHTS: u64 = 50;
-/// Lost highlights that are counted; of more the number is not told.
+/// Lost highlights that are counted. Of more the page says only that there are more.
 const MAX_COUNTED_LOST: u64 = 100;
 
 /// The page of all highlights.
@@ -39,7 +41,9 @@ struct HighlightsPage {
     chosen: Vec<HighlightChip>,
     groups: Vec<HighlightGroup>,
     next: String,
-    lost: i64,
+    lost: usize,
+    /// How many highlights are lost, as it is written: `12`, `100+`.
+    lost_number: String,
     is_filtered: bool,
     is_of_document: bool,
     is_lost_list: bool,
@@ -68,6 +72,8 @@ struct HighlightGroup {
     title: String,
     author: String,
     icon: &'static str,
+    /// The tags of the bookmark, each with the address of the list of its highlights.
+    tags: Vec<(String, String)>,
     passages: Vec<HighlightPassage>,
 }
 
@@ -76,8 +82,7 @@ struct HighlightPassage {
     id: String,
     document: String,
     color: &'static str,
-    place: String,
-    href: String,
+    place: PlaceView,
     words: String,
     note: String,
     is_lost: bool,
@@ -98,7 +103,7 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let cursor = request.query.get("cursor").map(str::to_owned);
     let listed = list(&request, filter.clone(), PAGE_HIGHLIGHTS, cursor).await?;
     let lost_filter = HighlightFilter { is_lost: true, ..HighlightFilter::default() };
-    let lost = list(&request, lost_filter, MAX_COUNTED_LOST, None).await?.highlights.len();
+    let lost = list(&request, lost_filter, MAX_COUNTED_LOST, None).await?;
     let query = &request.query;
     let color = |color: &'static str| HighlightColorChip {
         color,
@@ -118,7 +123,8 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
         chosen: chosen_chips(&request, &filter, &listed.highlights),
         groups: groups(&request, &listed.highlights),
         next,
-        lost: i64::try_from(lost).unwrap_or(i64::MAX),
+        lost_number: lost_number(&lost, request.locale()),
+        lost: lost.highlights.len(),
         is_filtered: !query.query_without(&["cursor", "done"]).is_empty(),
         is_of_document: filter.document.is_some(),
         is_lost_list: filter.is_lost,
@@ -136,6 +142,12 @@ async fn list(
     request.run(ListAllHighlights::filtered(filter, limit, cursor)).await
 }
 
+/// Returns how many highlights are lost, with a sign if there are more than were counted.
+fn lost_number(lost: &ListAllHighlightsResponse, locale: &Locale) -> String {
+    let number = locale.number(i64::try_from(lost.highlights.len()).unwrap_or(i64::MAX));
+    if lost.next_cursor.is_some() { format!("{number}+") } else { number }
+}
+
 /// Returns the address of the list with a value of a filter turned on or off.
 fn toggled(query: &Fields, name: &str, value: &str) -> String {
     let mut kept = url::form_urlencoded::Serializer::new(query.query_without(&["cursor", "done", name]));
@@ -150,6 +162,10 @@ fn toggled(query: &Fields, name: &str, value: &str) -> String {
 fn with_cursor(query: &Fields, cursor: &str) -> String {
     let mut kept = url::form_urlencoded::Serializer::new(query.query_without(&["cursor", "done"]));
     path_with(&kept.append_pair("cursor", cursor).finish())
+}
+
+fn tag_path(tag: &str) -> String {
+    path_with(&url::form_urlencoded::Serializer::new(String::new()).append_pair("tag", tag).finish())
 }
 
 fn path_with(query: &str) -> String {
@@ -198,22 +214,13 @@ fn groups(request: &PageRequest, highlights: &[HighlightOfDocument]) -> Vec<High
                 id,
                 title: visible_text(&highlight.title),
                 author: visible_text(highlight.author.as_deref().unwrap_or_default()),
-                icon: icon_of(highlight.content_type),
+                icon: kind_icon(highlight.content_type),
+                tags: highlight.tags.iter().map(|tag| (visible_text(tag), tag_path(tag))).collect(),
                 passages: vec![passage],
             }),
         }
     }
     groups
-}
-
-fn icon_of(content_type: ContentType) -> &'static str {
-    match content_type {
-        ContentType::Article => "article",
-        ContentType::Pdf => "pdf",
-        ContentType::Audio => "audio",
-        ContentType::Video => "video",
-        ContentType::Note => "note",
-    }
 }
 
 fn passage(request: &PageRequest, of: &HighlightOfDocument) -> HighlightPassage {
@@ -223,8 +230,7 @@ fn passage(request: &PageRequest, of: &HighlightOfDocument) -> HighlightPassage 
         id: highlight.highlight_id.to_string(),
         document: of.document_id.to_string(),
         color: drawn_color(highlight.color.as_deref()),
-        place: if is_lost { String::new() } else { place(request, of) },
-        href: href(of),
+        place: place(request, of),
         words: highlight.text.clone(),
         note: highlight.note.clone().unwrap_or_default(),
         is_lost,
@@ -233,34 +239,16 @@ fn passage(request: &PageRequest, of: &HighlightOfDocument) -> HighlightPassage 
     }
 }
 
-/// Names the place of a highlight: its page, its second or its paragraph.
-fn place(request: &PageRequest, of: &HighlightOfDocument) -> String {
-    let locale = request.locale();
-    if let Some(page) = of.page {
-        return locale.t_with("highlights-page", &[("page", number(i64::from(page)))]);
-    }
-    if let Some(seconds) = of.seconds {
-        return locale.clock(whole_seconds(seconds));
-    }
-    match of.paragraph {
-        Some(paragraph) => {
-            locale.t_with("highlights-paragraph", &[("paragraph", number(i64::from(paragraph)))])
-        }
-        None => locale.t("highlights-place"),
-    }
-}
-
-fn number(number: i64) -> crate::web::strings::MessageValue {
-    crate::web::strings::MessageValue::Number(number)
-}
-
-/// Returns the address of the very place of a highlight.
-fn href(of: &HighlightOfDocument) -> String {
-    let (start, end) = (of.highlight.start_offset, of.highlight.end_offset);
-    match of.page {
-        Some(page) => format!("/read/{}?page={page}&at={start}-{end}#at", of.document_id),
-        None => format!("/read/{}?at={start}-{end}#at", of.document_id),
-    }
+/// Returns the place of a highlight. Its link marks the words, also those of a recording.
+fn place(request: &PageRequest, of: &HighlightOfDocument) -> PlaceView {
+    let position = TextPosition {
+        page: of.page,
+        start_seconds: of.seconds,
+        paragraph: of.paragraph,
+        ..TextPosition::default()
+    };
+    let href = highlight_path(of.document_id, of.highlight.start_offset, of.highlight.end_offset);
+    PlaceView { href, ..PlaceView::new(of.document_id, Some(&position), request.locale()) }
 }
 
 #[cfg(test)]

@@ -70,6 +70,8 @@ async fn highlights_of_all_documents_are_filtered() {
     assert_eq!(texts(&session, "color=green").await, ["water"]);
     assert_eq!(texts(&session, "note=true").await, ["heron"]);
     assert_eq!(texts(&session, "note=false&tag=birds").await, ["water"]);
+    let listed = session.get("/highlights").await.text;
+    assert_eq!(listed.matches("href=\"/highlights?tag=birds\"").count(), 1, "{listed}");
     assert_eq!(texts(&session, "lost=true").await, [""; 0]);
     let of_first = format!("documentId={}", first["documentId"].as_str().unwrap());
     assert_eq!(texts(&session, &of_first).await, ["heron", "water"]);

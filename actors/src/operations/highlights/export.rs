@@ -184,6 +184,7 @@ mod tests {
             paragraph: Some(2),
             page: None,
             seconds: None,
+            tags: Vec::new(),
         }
     }
 

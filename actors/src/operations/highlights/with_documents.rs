@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use database::padded;
-use entity::{bookmark, document, highlight};
+use entity::{bookmark, bookmark_tag, document, highlight};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
@@ -40,6 +40,8 @@ pub struct HighlightOfDocument {
     pub page: Option<i32>,
     /// Second of a recording at which it begins; null for other documents.
     pub seconds: Option<f64>,
+    /// Tags of the bookmark, sorted by their names.
+    pub tags: Vec<String>,
 }
 
 /// Adds their documents and places to highlights. One whose document was deleted meanwhile is left out.
@@ -68,6 +70,7 @@ pub(super) async fn with_documents(
         placed.extend(id.and_then(|id| documents.get(id)).map(|document| (row, document)));
     }
     let places = places_of(ctx, user, &placed).await?;
+    let tags = tags_of(ctx, user, documents_of.keys().copied().collect()).await?;
     let view = |(row, document): (highlight::Model, &document::Model)| {
         let place = places.get(&row.id).copied().unwrap_or_default();
         HighlightOfDocument {
@@ -80,6 +83,7 @@ pub(super) async fn with_documents(
             paragraph: place.paragraph,
             page: place.page,
             seconds: place.seconds,
+            tags: tags.get(&row.bookmark_id).cloned().unwrap_or_default(),
             highlight: row.into(),
         }
     };
@@ -104,6 +108,30 @@ async fn places_of(
         places.extend(highlights.into_iter().map(|(id, _)| id).zip(found));
     }
     Ok(places)
+}
+
+/// Returns the tags of bookmarks, sorted by their names.
+async fn tags_of(
+    ctx: &OperationContext,
+    user: UserId,
+    bookmarks: Vec<BookmarkId>,
+) -> Result<HashMap<BookmarkId, Vec<String>>, Error> {
+    let mut tags: HashMap<BookmarkId, Vec<String>> = HashMap::new();
+    if bookmarks.is_empty() {
+        return Ok(tags);
+    }
+    // Two columns, which the index by the bookmark has, and not sorted by the database: for whole rows, or for the order of the names,
+    // SQLite would read all tags of the user.
+    let rows = bookmark_tag::Entity::owned_by(user)
+        .filter(bookmark_tag::Column::BookmarkId.is_in(padded(&bookmarks)))
+        .select_only()
+        .columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name]);
+    let rows: Vec<(BookmarkId, String)> = rows.into_tuple().all(ctx.core.db.read()).await?;
+    for (bookmark, name) in rows {
+        tags.entry(bookmark).or_default().push(name);
+    }
+    tags.values_mut().for_each(|names| names.sort_unstable());
+    Ok(tags)
 }
 
 /// Returns the bookmarks of highlights, each once.

@@ -32,9 +32,6 @@ highlights-count = { $count ->
     [one] 1 Markierung
    *[other] { $count } Markierungen
 }
-highlights-page = S. { $page }
-highlights-paragraph = ¶ { $paragraph }
-highlights-place = Öffnen
 highlights-lost-place = Verloren
 highlights-all-of = Alle dieses Dokuments
 highlights-older = Ältere Markierungen
@@ -42,7 +39,7 @@ highlights-beside = Neben der Liste
 highlights-lost = Verloren
 highlights-lost-text = { $count ->
     [one] Eine Markierung wurde nicht wiedergefunden, nachdem sich ihr Text geändert hat.
-   *[other] { $count } Markierungen wurden nicht wiedergefunden, nachdem sich ihre Texte geändert haben.
+   *[other] { $number } Markierungen wurden nicht wiedergefunden, nachdem sich ihre Texte geändert haben.
 }
 highlights-lost-look = Ansehen
 highlights-documents = Auf dieser Seite

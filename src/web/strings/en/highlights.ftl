@@ -32,9 +32,6 @@ highlights-count = { $count ->
     [one] 1 highlight
    *[other] { $count } highlights
 }
-highlights-page = p. { $page }
-highlights-paragraph = ¶ { $paragraph }
-highlights-place = Open
 highlights-lost-place = Lost
 highlights-all-of = All of this document
 highlights-older = Older highlights
@@ -42,7 +39,7 @@ highlights-beside = Beside the list
 highlights-lost = Lost
 highlights-lost-text = { $count ->
     [one] One highlight was not found again after its text changed.
-   *[other] { $count } highlights were not found again after their texts changed.
+   *[other] { $number } highlights were not found again after their texts changed.
 }
 highlights-lost-look = Look
 highlights-documents = On this page
