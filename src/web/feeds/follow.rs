@@ -59,8 +59,11 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
 async fn follow(request: PageRequest) -> Result<HttpResponse, Error> {
     let url = with_scheme(request.form.text("url"));
     let mut object = json!({ "url": url, "fullText": request.form.has("full_text") });
-    if let (Some(folder), Some(object)) = (request.form.get("folder"), object.as_object_mut()) {
-        object.insert("folder".to_owned(), Value::from(folder));
+    // The title is sent by the form that takes back the end of following a feed.
+    for name in ["title", "folder"] {
+        if let (Some(value), Some(object)) = (request.form.get(name), object.as_object_mut()) {
+            object.insert(name.to_owned(), Value::from(value));
+        }
     }
     match request.run_json::<FollowFeed>(&Target(Vec::new()), object).await {
         Ok(followed) => {

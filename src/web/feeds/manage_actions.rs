@@ -54,11 +54,13 @@ async fn refresh(request: PageRequest) -> Result<HttpResponse, Error> {
 async fn unfollow(request: PageRequest) -> Result<HttpResponse, Error> {
     let target = request.target();
     let feed = request.run_form::<ShowFeed>(&target, &[]).await?.feed;
-    request.run_form::<UnfollowFeed>(&target, &[]).await?;
+    let own_title = request.run_form::<UnfollowFeed>(&target, &[]).await?.title;
     let done = DoneMessage::new("feeds-unfollowed").with("title", Text(visible_text(&feed.title)));
-    let folder = feed.folder.unwrap_or_default();
-    let full_text = if feed.full_text { "true" } else { "" };
-    let fields = [("url", feed.url.as_str()), ("folder", &folder), ("full_text", full_text)];
+    let mut fields = vec![("url", feed.url.as_str())];
+    fields.extend(own_title.as_deref().map(|title| ("title", title)));
+    fields.extend(feed.folder.as_deref().map(|folder| ("folder", folder)));
+    // Sent as a ticked box is: its name alone would tick it.
+    fields.extend(feed.full_text.then_some(("full_text", "true")));
     request.done(MANAGE_PATH, done.undo("/feeds/add", &fields))
 }
 

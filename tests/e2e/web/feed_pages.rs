@@ -174,6 +174,31 @@ async fn manage_changes_unfollows_and_mutes() {
 }
 
 #[actix_web::test]
+async fn feed_is_followed_again_as_it_was() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let reader = Reader::new(&server).await;
+    let feed = reader.follow(&site, "/tides", &["The Cup"], Some("Sea")).await;
+    let path = format!("/feeds/manage/{}", feed["feedId"].as_str().unwrap());
+    reader.app.post_form(&path, &[("title", "My tides"), ("folder", "Sea")]).await;
+    let unfollowed = reader.app.post_form(&format!("{path}/unfollow"), &[]).await;
+    let page = follow_redirect(&reader, &unfollowed).await.text;
+    let form = page.split("action=\"/feeds/add\"").nth(1).unwrap().split("</form>").next().unwrap();
+    let fields: Vec<(&str, &str)> = form
+        .split("name=\"")
+        .skip(1)
+        .map(|field| field.split_once("\" value=\"").unwrap())
+        .map(|(name, rest)| (name, rest.split('"').next().unwrap()))
+        .collect();
+
+    reader.app.post_form("/feeds/add", &fields).await;
+
+    let again = reader.app.get("/app/api/library/feeds").await.data(200)["feeds"][0].clone();
+    assert_eq!(again["title"], "My tides");
+    assert_eq!(again["folder"], "Sea");
+    assert_eq!(again["fullText"], false);
+}
+
+#[actix_web::test]
 async fn failing_feed_is_named_with_its_next_try() {
     let (server, site) = (Server::start().await, Site::start().await);
     let reader = Reader::new(&server).await;

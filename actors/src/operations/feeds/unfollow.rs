@@ -1,5 +1,6 @@
 //! Ends following a feed (contract.md, section 6: DELETE /feeds/:id).
 
+use entity::feed;
 use errors::Error;
 use library::feeds::unfollow;
 use library::owned_transaction::begin_request;
@@ -28,7 +29,11 @@ impl FromRequest for UnfollowFeed {
 
 /// The feed is no longer followed.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct UnfollowFeedResponse {}
+pub struct UnfollowFeedResponse {
+    /// The title that replaced the feed's own, with which the web app follows it again.
+    #[serde(skip)]
+    pub title: Option<String>,
+}
 
 impl Operation for UnfollowFeed {
     type Reply = UnfollowFeedResponse;
@@ -37,9 +42,10 @@ impl Operation for UnfollowFeed {
 
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<UnfollowFeedResponse, Error> {
         let txn = begin_request(&ctx.core.db, &caller.owner()).await?;
+        let row = feed::Entity::one_of(caller.user, self.0).one(&txn).await?;
         unfollow(&txn, caller.user, self.0, ctx.core.clock.now()).await?;
         txn.commit().await?;
         ctx.job_signal.notify();
-        Ok(UnfollowFeedResponse {})
+        Ok(UnfollowFeedResponse { title: row.and_then(|row| row.title) })
     }
 }
