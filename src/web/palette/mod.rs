@@ -103,9 +103,13 @@ async fn find(request: &PageRequest, query: &str) -> Result<Vec<PaletteGroup>, E
 
 async fn titles(request: &PageRequest, query: &str) -> Result<Vec<PaletteEntry>, Error> {
     let fields = json!({ "q": query, "limit": MAX_TITLES });
-    let found = request.run_json::<ListBookmarks>(&Target::default(), fields).await?;
-    Ok(found
-        .bookmarks
+    let bookmarks = match request.run_json::<ListBookmarks>(&Target::default(), fields).await {
+        Ok(found) => found.bookmarks,
+        // A query that is still being typed, such as one with an open quotation mark.
+        Err(Error::Invalid(_)) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    Ok(bookmarks
         .into_iter()
         .map(|bookmark| PaletteEntry {
             icon: kind_icon(bookmark.content_type),

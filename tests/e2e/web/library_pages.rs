@@ -95,6 +95,18 @@ async fn fault_of_a_query_is_shown_beside_it() {
 }
 
 #[actix_web::test]
+async fn unfinished_query_of_the_palette_finds_no_titles() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+
+    for (query, search) in [("%22tides", "/search?q=%22tides"), ("tag:", "/search?q=tag%3A")] {
+        let palette = page(&session, &format!("/go?q={query}")).await;
+
+        assert!(palette.contains(&format!("href=\"{search}\"")), "{palette}");
+    }
+}
+
+#[actix_web::test]
 async fn part_of_the_library_has_its_elements_alone() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
