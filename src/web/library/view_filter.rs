@@ -220,6 +220,13 @@ impl ViewFilter {
         self.address(self.pairs(), self.sort, self.view, self.cursor.as_deref())
     }
 
+    /// Returns what a form of the page sends besides the query in the box: the filters, the order and the look.
+    pub fn hidden_fields(&self) -> Vec<(&str, &str)> {
+        let sort = (self.sort != ListSort::SavedDescending).then(|| ("sort", self.sort.name()));
+        let view = (self.view != ListView::List).then(|| ("view", self.view.name()));
+        self.pairs().chain(sort).chain(view).collect()
+    }
+
     fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.filters.iter().map(|filter| (filter.name, filter.value.as_str()))
     }
@@ -322,6 +329,9 @@ mod tests {
         assert_eq!(own.toggled("tag", "x"), "/library?q=a+b&state=unread&sort=title&view=cards");
         assert_eq!(own.sorted(&ListSort::Saved), "/library?q=a+b&state=unread&tag=x&sort=savedAt&view=cards");
         assert_eq!(own.viewed(&ListView::List), "/library?q=a+b&state=unread&tag=x&sort=title");
+        let fields = [("state", "unread"), ("tag", "x"), ("sort", "title"), ("view", "cards")];
+        assert_eq!(own.hidden_fields(), fields);
+        assert!(filter("sort=-savedAt&view=list").hidden_fields().is_empty());
     }
 
     #[test]
