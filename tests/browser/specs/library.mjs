@@ -226,6 +226,11 @@ export const tests = {
     await page.goto("/library");
     const row = page.locator(`#b-${bookmark.bookmarkId}`);
     assert.match(await row.innerText(), /401|sign/i);
+    for (const view of ["titles", "cards"]) {
+      await page.goto(`/library?view=${view}`);
+      await row.getByRole("button", { name: "Try again" }).waitFor();
+    }
+    await page.goto("/library");
     await row.getByRole("link", { name: "Paste the page" }).click();
     await page.getByLabel("Text or source of the page").fill("The text that the server could not fetch.");
     await page.getByRole("button", { name: "Save the text" }).click();
