@@ -83,6 +83,7 @@ static FILES: &[AssetFile] = assets![
     "styles.js",
     "toast.js",
     "transcript-rows.js",
+    "upload.js",
     "swap.js",
     "offline-list.js",
     "rail-counts.js",

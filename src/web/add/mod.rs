@@ -58,6 +58,8 @@ struct AddPage {
     note: String,
     project: String,
     projects: Vec<(String, String)>,
+    /// Bytes that a file may have.
+    largest_bytes: u64,
     faults: FormFaults,
 }
 
@@ -71,6 +73,10 @@ pub fn mount(config: &mut ServiceConfig) {
 impl AddPage {
     fn max_addresses(&self) -> usize {
         MAX_ADDRESSES
+    }
+
+    fn largest(&self) -> String {
+        self.locale.bytes(self.largest_bytes)
     }
 
     fn saved_on(&self, bookmark: &BookmarkView) -> String {
@@ -121,6 +127,7 @@ async fn empty(request: &PageRequest, what: &'static str) -> Result<AddPage, Err
         note: text("note"),
         project: text("project"),
         projects: if what == "note" { active_projects(request).await? } else { Vec::new() },
+        largest_bytes: request.ctx.core.plans.limits(request.viewer.caller.plan).upload_bytes,
         faults: FormFaults::default(),
     })
 }

@@ -1,5 +1,6 @@
 // Saving: says at once which of the pasted addresses are saved already or refused, and uploads files with their progress.
 import { noteChange, replace, request } from "./swap.js";
+import { refusal, upload } from "./upload.js";
 
 const PAUSE_MS = 250;
 
@@ -49,14 +50,15 @@ class CarrelAdd extends HTMLElement {
 
   // One after the other: together they would only share the line.
   async #send(files) {
-    const rows = files.map((file) => ({ file, row: this.#row(file) }));
-    for (const { file, row } of rows) await this.#upload(file, row);
+    const rows = files.map((file) => ({ file, row: this.#row(file), fault: refusal(file, Number(this.dataset.largest)) }));
+    for (const { row, fault } of rows) if (fault) this.#fail(row, { type: this.dataset.type, size: this.dataset.tooLarge }[fault]);
+    for (const { file, row, fault } of rows) if (!fault) await this.#upload(file, row);
   }
 
   #row(file) {
     const item = document.createElement("li");
     const bar = document.createElement("progress");
-    Object.assign(bar, { value: 0, max: Math.max(file.size, 1) });
+    bar.value = 0;
     bar.setAttribute("aria-label", file.name);
     const text = document.createElement("div");
     const name = document.createElement("b");
@@ -75,9 +77,7 @@ class CarrelAdd extends HTMLElement {
   async #upload(file, row) {
     row.state.textContent = this.dataset.sending;
     try {
-      const announced = await this.#json(this.dataset.uploads, { filename: file.name, contentType: file.type || "application/pdf", bytes: file.size });
-      await this.#put(announced, file, row.bar);
-      const done = await this.#json(`${this.dataset.uploads}/${announced.uploadId}/complete`, {});
+      const done = await upload(this.dataset.uploads, file, { onProgress: (part) => { row.bar.value = part; } });
       noteChange();
       row.state.className = "state is-success";
       row.state.textContent = this.dataset.done;
@@ -88,33 +88,15 @@ class CarrelAdd extends HTMLElement {
       link.textContent = this.dataset.open;
       row.text.append(link);
     } catch (error) {
-      row.bar.remove();
-      row.state.className = "state is-error";
-      row.state.textContent = error.words ?? this.dataset.failed;
+      const { type, full, failed } = this.dataset;
+      this.#fail(row, { 400: type, 402: full, 403: full, 413: full, 507: full }[error.status] ?? failed);
     }
   }
 
-  async #json(url, body) {
-    const response = await fetch(url, {
-      method: "POST", credentials: "same-origin", body: JSON.stringify(body),
-      headers: { "Content-Type": "application/json", Accept: "application/json" },
-    });
-    const answer = await response.json();
-    if (answer.success) return answer.data;
-    const words = { 400: this.dataset.type, 402: this.dataset.full, 403: this.dataset.full, 413: this.dataset.full, 507: this.dataset.full }[response.status];
-    throw Object.assign(new Error("refused"), { words });
-  }
-
-  #put({ putUrl, putHeaders }, file, bar) {
-    return new Promise((done, failed) => {
-      const sent = new XMLHttpRequest();
-      sent.open("PUT", putUrl);
-      for (const [name, value] of Object.entries(putHeaders)) sent.setRequestHeader(name, value);
-      sent.upload.addEventListener("progress", (event) => { bar.value = event.loaded; });
-      sent.addEventListener("load", () => (sent.status < 300 ? done() : failed(new Error("refused"))));
-      for (const type of ["error", "abort", "timeout"]) sent.addEventListener(type, () => failed(new Error(type)));
-      sent.send(file);
-    });
+  #fail({ bar, state }, words) {
+    bar.remove();
+    state.className = "state is-error";
+    state.textContent = words;
   }
 }
 

@@ -1,8 +1,8 @@
 // Files that are dropped or chosen: each is announced, sent to its address with progress, and completed. Without this module the form
 // sends them.
-import { mediaType } from "./media-type.js";
 import { noteChange, replace, request } from "./swap.js";
 import { announce } from "./toast.js";
+import { refusal, upload } from "./upload.js";
 
 const PARALLEL = 2;
 
@@ -33,25 +33,24 @@ class CUpload extends HTMLElement {
       row.querySelector(".title").textContent = file.name;
       row.querySelector("progress").setAttribute("aria-label", file.name);
       list.append(row);
-      const type = mediaType(file.name, file.type);
-      if (!type) this.#end(row, this.dataset.wrongType, "is-error");
-      else if (file.size > Number(this.dataset.largest)) this.#end(row, this.dataset.tooLarge, "is-error");
-      else this.#queue({ file, row, type, stop: new AbortController() });
+      const fault = refusal(file, Number(this.dataset.largest));
+      if (fault) this.#end(row, { type: this.dataset.wrongType, size: this.dataset.tooLarge }[fault], "is-error");
+      else this.#queue({ file, row, stop: new AbortController() });
     }
     this.#next();
   }
 
-  #queue(upload) {
-    upload.row.querySelector("button")?.addEventListener("click", () => this.#stop(upload));
-    this.#waiting.push(upload);
+  #queue(sending) {
+    sending.row.querySelector("button")?.addEventListener("click", () => this.#stop(sending));
+    this.#waiting.push(sending);
   }
 
-  #stop(upload) {
-    upload.stop.abort();
+  #stop(sending) {
+    sending.stop.abort();
     // One that is sent ends by itself.
-    if (!this.#waiting.includes(upload)) return;
-    this.#waiting = this.#waiting.filter((other) => other !== upload);
-    this.#end(upload.row, this.dataset.stopped, "");
+    if (!this.#waiting.includes(sending)) return;
+    this.#waiting = this.#waiting.filter((other) => other !== sending);
+    this.#end(sending.row, this.dataset.stopped, "");
   }
 
   #next() {
@@ -61,14 +60,16 @@ class CUpload extends HTMLElement {
     }
   }
 
-  async #send({ file, row, type, stop }) {
+  async #send({ file, row, stop }) {
     const state = row.querySelector(".state");
     state.textContent = this.dataset.sending;
     try {
-      const ticket = await this.#post(this.dataset.announce, { filename: file.name, contentType: type, bytes: file.size }, stop.signal);
-      await this.#put(ticket, file, row, stop.signal);
-      state.textContent = this.dataset.finishing;
-      await this.#post(`${this.dataset.announce}/${ticket.uploadId}/complete`, {}, stop.signal);
+      const progress = row.querySelector("progress");
+      await upload(this.dataset.announce, file, {
+        signal: stop.signal,
+        onProgress: (part) => { progress.value = part; },
+        onSent: () => { state.textContent = this.dataset.finishing; },
+      });
       this.#end(row, this.dataset.sent, "is-success");
       announce(`${file.name}: ${this.dataset.sent}`);
       row.remove();
@@ -78,31 +79,6 @@ class CUpload extends HTMLElement {
       const isStopped = stop.signal.aborted;
       this.#end(row, isStopped ? this.dataset.stopped : error.words ?? this.dataset.failed, isStopped ? "" : "is-error");
     }
-  }
-
-  async #post(url, body, signal) {
-    const response = await fetch(url, {
-      method: "POST", credentials: "same-origin", signal,
-      headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(body),
-    });
-    const answer = await response.json().catch(() => ({}));
-    if (!response.ok) throw Object.assign(new Error("refused"), { words: answer.error?.message });
-    return answer.data;
-  }
-
-  // fetch has no progress of what is sent.
-  #put(ticket, file, row, signal) {
-    return new Promise((done, failed) => {
-      const sent = new XMLHttpRequest();
-      const progress = row.querySelector("progress");
-      sent.upload.addEventListener("progress", (event) => { if (event.lengthComputable) progress.value = event.loaded / event.total; });
-      sent.addEventListener("load", () => (sent.status < 300 ? done() : failed(new Error("refused"))));
-      for (const type of ["error", "abort", "timeout"]) sent.addEventListener(type, () => failed(new Error(type)));
-      signal.addEventListener("abort", () => sent.abort());
-      sent.open("PUT", ticket.putUrl);
-      for (const [name, value] of Object.entries(ticket.putHeaders)) sent.setRequestHeader(name, value);
-      sent.send(file);
-    });
   }
 
   #end(row, words, kind) {

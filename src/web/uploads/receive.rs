@@ -89,19 +89,26 @@ fn media_type(field: &Field, name: &str) -> String {
     if !stated.is_empty() && stated != "application/octet-stream" {
         return stated;
     }
+    type_of_name(name).to_owned()
+}
+
+/// Returns the media type for the end of a name. `media-type.js` has the same table.
+fn type_of_name(name: &str) -> &'static str {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     match extension.as_deref().unwrap_or_default() {
         "pdf" => "application/pdf",
         "mp3" => "audio/mpeg",
-        "m4a" | "m4b" | "aac" => "audio/mp4",
+        "m4a" | "m4b" => "audio/mp4",
+        "aac" => "audio/aac",
         "wav" => "audio/wav",
         "flac" => "audio/flac",
         "ogg" | "oga" | "opus" => "audio/ogg",
-        "mp4" | "m4v" | "mov" => "video/mp4",
-        "webm" | "mkv" => "video/webm",
+        "mp4" | "m4v" => "video/mp4",
+        "mov" => "video/quicktime",
+        "webm" => "video/webm",
+        "mkv" => "video/x-matroska",
         _ => "application/octet-stream",
     }
-    .to_owned()
 }
 
 /// Writes the file of a field to this machine while it arrives. Returns it with its length in bytes.
@@ -137,4 +144,22 @@ async fn next<T>(
     next: impl Future<Output = Result<T, MultipartError>>,
 ) -> Result<T, Error> {
     deadline.wait_for(next).await?.map_err(|_| Error::invalid("body", "is not a complete multipart form"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn script_has_the_same_types_of_names() {
+        let script = include_str!("../assets/media-type.js");
+        let table = script.split("const TYPES = {").nth(1).unwrap().split('}').next().unwrap();
+        let types: Vec<(&str, &str)> =
+            table.split(',').filter_map(|row| row.trim().trim_end_matches('"').split_once(": \"")).collect();
+
+        assert!(types.len() > 10, "{types:?}");
+        for (extension, media_type) in types {
+            assert_eq!(type_of_name(&format!("Talk.{extension}")), media_type, "{extension}");
+        }
+    }
 }

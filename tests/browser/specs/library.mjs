@@ -239,6 +239,16 @@ export const tests = {
     assert.equal(await row.getByRole("link", { name: "Paste the page" }).count(), 0);
   },
 
+  "a file that cannot be read is refused before it is sent": async (t) => {
+    const page = await t.open({ session: t.data.empty });
+    const sent = [];
+    page.on("request", (request) => { if (request.method() === "POST") sent.push(request.url()); });
+    await page.goto("/add?what=files");
+    await page.getByLabel("Drop files here").setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no") });
+    await page.getByText("This kind of file cannot be read.").waitFor();
+    assert.deepEqual(sent, []);
+  },
+
   "tags are merged and put back": async (t) => {
     const session = await t.world.signUp();
     await session.save({ url: "https://a.example/", tags: ["harbour", "mud"], text: "Words." });

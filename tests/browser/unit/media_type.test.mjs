@@ -11,6 +11,7 @@ test("types that can be uploaded are kept", () => {
 test("name tells the type where the system does not", () => {
   assert.equal(mediaType("Talk.OPUS", ""), "audio/ogg");
   assert.equal(mediaType("film.mkv", ""), "video/x-matroska");
+  assert.equal(mediaType("film.mkv", "application/octet-stream"), "video/x-matroska");
 });
 
 test("other files have no type", () => {
