@@ -12,7 +12,8 @@ export function place(menu, button) {
   menu.style.top = `${Math.max(8, below ? box.bottom + GAP : box.top - GAP - menu.offsetHeight)}px`;
 }
 
-const entries = (menu) => [...menu.querySelectorAll("a[href], button:not([disabled])")];
+// Without the buttons of a closed question.
+const entries = (menu) => [...menu.querySelectorAll("a[href], button:not([disabled]), summary")].filter((entry) => entry.checkVisibility());
 
 function show(menu) {
   const button = document.querySelector(`[popovertarget="${CSS.escape(menu.id)}"]`);

@@ -75,4 +75,15 @@ export const tests = {
     await page.getByRole("button", { name: "Ask", exact: true }).click();
     assert.equal(await page.locator(".turn").count(), 2);
   },
+
+  "a question is deleted by a second press": async (t) => {
+    const { thread } = await t.data.session.api("POST", "/threads", { question: QUESTION });
+    const page = await t.open({ session: t.data.session });
+    await page.goto(`/ask/${thread.threadId}`);
+    await page.getByRole("button", { name: "More: new question, delete" }).click();
+    await page.getByText("Delete this question").click();
+    await page.getByText("The question and its answer cannot be restored.").waitFor();
+    await page.getByRole("button", { name: "Delete for good" }).click();
+    await page.locator("#toast").getByText("The question and its answer are deleted.").waitFor();
+  },
 };

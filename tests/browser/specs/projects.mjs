@@ -75,6 +75,18 @@ export const tests = {
     assert.equal(await page.getByText("Glossary").count(), 1);
   },
 
+  "a note is deleted by a second press": async (t) => {
+    const { session, project } = t.data;
+    const { note } = await session.api("POST", `/projects/${project.id}/notes`, { title: "Left over", bodyMd: "Old." });
+    const page = await t.open({ session, script: false });
+    await page.goto(`/projects/${project.id}/notes/${note.noteId}`);
+    const button = page.locator("form[action$='/delete'] button");
+    assert.equal(await button.isVisible(), false);
+    await page.locator("summary", { hasText: "Delete" }).click();
+    await button.click();
+    assert.match(await page.locator("#toast").innerText(), /The note is deleted/);
+  },
+
   "an archived project has no forms but the one that makes it active": async (t) => {
     const page = await t.open({ session: t.data.session });
     await page.goto(`/projects/${t.data.old.id}`);

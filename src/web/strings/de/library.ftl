@@ -170,6 +170,7 @@ saved-down = { $name } nach unten
 saved-edit = Bearbeiten
 saved-edit-name = { $name } bearbeiten
 saved-delete-name = { $name } löschen
+saved-delete-for-good = Endgültig löschen
 saved-done-created = Die Suche ist gemerkt
 saved-done-changed = Die Suche ist geändert
 saved-done-deleted = Die Suche ist gelöscht; was sie fand, bleibt

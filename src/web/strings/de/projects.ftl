@@ -30,6 +30,7 @@ projects-conflict = Anderswo geändert.
 projects-conflict-text = Ein anderer Tab oder ein Programm hat das geändert, nachdem das Formular geöffnet wurde. Erneutes Speichern ersetzt jene Fassung.
 projects-conflict-other = Andere Fassung zeigen
 projects-delete-this = Löschen
+projects-delete-this-sure = Es wird endgültig gelöscht und lässt sich nicht wiederherstellen.
 projects-ask = Fragen
 projects-menu = Mehr: bearbeiten, archivieren, löschen
 projects-archive = Archivieren

@@ -161,6 +161,7 @@ saved-down = Move { $name } down
 saved-edit = Edit
 saved-edit-name = Edit { $name }
 saved-delete-name = Delete { $name }
+saved-delete-for-good = Delete for good
 saved-done-created = The search is saved
 saved-done-changed = The search is changed
 saved-done-deleted = The search is deleted; what it found stays

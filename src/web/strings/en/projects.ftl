@@ -30,6 +30,7 @@ projects-conflict = Changed elsewhere.
 projects-conflict-text = Another tab or program changed this after the form was opened. Saving again replaces that version.
 projects-conflict-other = Show the other version
 projects-delete-this = Delete
+projects-delete-this-sure = It is deleted for good and cannot be restored.
 projects-ask = Ask it
 projects-menu = More: edit, archive, delete
 projects-archive = Archive
