@@ -259,6 +259,21 @@ async fn collection_is_moved_and_deleted() {
 }
 
 #[actix_web::test]
+async fn collection_is_searched_and_asked_from_its_page() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let tree = submit(&session, "/collections", &[("name", "Waders")]).await;
+    let id = values_after(&tree, r#"<a href="/collections/"#)[0].to_owned();
+
+    let shelf = page(&session, &format!("/collections/{id}")).await;
+
+    let (search, ask) = (format!("/search?collection={id}"), format!("/ask?scope=collection:{id}"));
+    assert!(shelf.contains(&format!("href=\"{search}\"")) && shelf.contains(&format!("href=\"{ask}\"")));
+    assert!(page(&session, &search).await.contains(&format!("name=\"collection\" value=\"{id}\"")));
+    assert!(page(&session, &ask).await.contains(&format!("value=\"collection:{id}\" selected")));
+}
+
+#[actix_web::test]
 async fn deleted_collection_comes_back_with_its_contents() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

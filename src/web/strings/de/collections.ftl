@@ -15,3 +15,5 @@ collections-delete-hint = Was darin ist, bleibt in der Bibliothek. Sammlungen da
 collections-done-created = Die Sammlung ist angelegt
 collections-done-changed = Die Sammlung ist geändert
 collections-done-deleted = Die Sammlung ist gelöscht; ihr Inhalt bleibt
+collections-search = In dieser Sammlung suchen
+collections-ask = Fragen zu dieser Sammlung stellen

@@ -134,3 +134,4 @@ feeds-opml-out-text = Eine Datei mit allen Feeds, denen du folgst, und ihren Ord
 feeds-opml-export = Datei herunterladen
 feeds-imported = Neue Feeds: { $new }. Schon gefolgt: { $known }. Abgelehnt: { $refused }.
 feeds-placeholder = slackwater.example
+feeds-search = In diesem Feed suchen

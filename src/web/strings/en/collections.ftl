@@ -15,3 +15,5 @@ collections-delete-hint = What is in it stays in the library. Collections within
 collections-done-created = The collection is created
 collections-done-changed = The collection is changed
 collections-done-deleted = The collection is deleted; its saves stay
+collections-search = Search in this collection
+collections-ask = Ask about this collection

@@ -134,3 +134,4 @@ feeds-opml-out-text = A file with all feeds that you follow and their folders.
 feeds-opml-export = Download the file
 feeds-imported = New feeds: { $new }. Followed before: { $known }. Refused: { $refused }.
 feeds-placeholder = slackwater.example
+feeds-search = Search in this feed
