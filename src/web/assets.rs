@@ -103,6 +103,7 @@ static FILES: &[AssetFile] = assets![
     "offline-marks.js",
     "offline.js",
     "selection.js",
+    "rows.js",
     "c-list.js",
     "c-tags.js",
     "anchor.js",

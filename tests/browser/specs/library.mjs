@@ -254,6 +254,12 @@ export const tests = {
     await session.save({ url: "https://a.example/", tags: ["harbour", "mud"], text: "Words." });
     await session.save({ url: "https://b.example/", tags: ["harbours"], text: "Words." });
     const page = await t.open({ session });
+    await page.goto("/tags?sort=name");
+    await page.keyboard.press("k");
+    await page.keyboard.press("k");
+    await page.keyboard.press("k");
+    await page.keyboard.press("x");
+    assert.ok(await page.getByRole("checkbox", { name: "Select harbour", exact: true }).isChecked());
     await page.goto("/tags");
     await page.getByRole("checkbox", { name: "Select mud" }).check();
     await page.getByRole("checkbox", { name: "Select harbours" }).check();

@@ -57,6 +57,15 @@ export const tests = {
     await page.waitForURL("**source=feeds**");
   },
 
+  "the keys of lists go to a document and open it": async (t) => {
+    const page = await t.open({ session: t.data.session });
+    await page.goto("/search?q=mud");
+    await page.keyboard.press("j");
+    assert.equal(await page.evaluate(() => document.activeElement.innerText), "Mud");
+    await page.keyboard.press("o");
+    await page.waitForURL("**/read/**");
+  },
+
   "a search without a result shows what is near, and leads there": async (t) => {
     const page = await t.open({ session: t.data.session });
     await page.goto("/search?q=quagga&type=pdf");
