@@ -40,6 +40,7 @@ mod pictures;
 pub mod places;
 mod projects;
 mod reader;
+mod reading_time;
 pub mod render_context;
 mod samples;
 mod search;

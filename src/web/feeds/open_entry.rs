@@ -13,6 +13,7 @@ use values::time::Timestamp;
 use super::selection::FeedSelection;
 use crate::http::session::is_from_own_site;
 use crate::web::page::request::PageRequest;
+use crate::web::reading_time::reading_minutes;
 
 /// The entry in the reading pane.
 pub(super) struct OpenEntry {
@@ -22,7 +23,7 @@ pub(super) struct OpenEntry {
     pub feed_href: String,
     pub author: Option<String>,
     pub published: Option<Timestamp>,
-    pub minutes: Option<i32>,
+    pub minutes: Option<i64>,
     /// The sanitised HTML of the first part; `None` while there is no text.
     pub html: Option<String>,
     pub has_more: bool,
@@ -94,14 +95,14 @@ async fn open(
             Some(request.run(read).await?)
         }
     };
-    let words_per_minute = request.viewer.settings.reading.words_per_minute.max(1);
+    let words_per_minute = request.viewer.settings.reading.words_per_minute;
     let feed_selection =
         FeedSelection { feed: Some(entry.feed_id.to_string()), folder: None, show: selection.show };
     Ok(OpenEntry {
         id: entry.entry_id.to_string(),
         feed_href: feed_selection.href(&[]),
         feed,
-        minutes: document.word_count.map(|words| (words / words_per_minute).max(1)),
+        minutes: document.word_count.map(|words| reading_minutes(words, words_per_minute)),
         has_more: part.as_ref().is_some_and(|part| part.parts > 1),
         html: part.map(|part| part.html),
         language: document.language,

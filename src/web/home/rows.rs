@@ -12,6 +12,7 @@ use values::time::Timestamp;
 use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
 use crate::web::places::kind_icon;
+use crate::web::reading_time::{minutes_left, reading_minutes};
 use crate::web::strings::MessageValue::Text;
 
 /// A visit longer ago than this is named by its date.
@@ -25,7 +26,7 @@ pub(super) struct ContinuedRow {
     pub author: Option<String>,
     pub icon: &'static str,
     pub last_sentence: Option<String>,
-    pub minutes_left: Option<u32>,
+    pub minutes_left: Option<i64>,
     pub progress: f64,
     pub progress_text: String,
     /// The address of the picture of its page, led through this server.
@@ -42,6 +43,9 @@ impl ContinuedRow {
         let percent = locale.percent(bookmark.progress);
         let is_heard = matches!(bookmark.content_type, ContentType::Audio | ContentType::Video);
         let key = if is_heard { "home-heard" } else { "home-read" };
+        let words = bookmark.word_count.filter(|_| !is_heard);
+        let minutes =
+            words.map(|words| reading_minutes(words, request.viewer.settings.reading.words_per_minute));
         Self {
             href: format!("/read/{}", bookmark.document_id),
             source: source_of(&bookmark),
@@ -49,7 +53,7 @@ impl ContinuedRow {
             author: bookmark.author,
             icon: kind_icon(bookmark.content_type),
             last_sentence: view.last_sentence,
-            minutes_left: view.minutes_left,
+            minutes_left: minutes.map(|minutes| minutes_left(minutes, bookmark.progress).max(1)),
             progress: bookmark.progress,
             progress_text: locale.t_with(key, &[("percent", Text(percent))]),
             picture,

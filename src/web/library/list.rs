@@ -174,7 +174,7 @@ impl LibraryPage {
     async fn load_rows(&mut self, request: &PageRequest) -> Result<(), Error> {
         let listed = request.run_json::<ListBookmarks>(&Target::default(), self.list_request()).await?;
         let bookmarks: Vec<BookmarkView> = listed.bookmarks;
-        self.rows = LibraryRow::of_page(bookmarks, self.filter.sort.is_by_saving(), request.locale());
+        self.rows = LibraryRow::of_page(bookmarks, self.filter.sort.is_by_saving(), request);
         if self.filter.is_cards() && request.viewer.settings.pictures == PictureMode::Shown {
             let owner = request.viewer.caller.user;
             self.rows =

@@ -10,10 +10,10 @@ use values::time::Timestamp;
 
 use crate::web::filters::visible_text;
 use crate::web::locale::Locale;
+use crate::web::page::request::PageRequest;
 use crate::web::places::kind_icon;
+use crate::web::reading_time::{minutes_left, reading_minutes};
 
-/// Words that are read in a minute.
-const WORDS_PER_MINUTE: i32 = 230;
 /// Days for which a save counts as one of this week.
 const RECENT_DAYS: i64 = 7;
 const DAY_MILLIS: i64 = 86_400_000;
@@ -29,24 +29,27 @@ pub struct LibraryRow {
     pub heading: Option<String>,
     /// The address of its picture on this server, for cards.
     pub picture: Option<String>,
+    /// Words that the user reads in a minute.
+    words_per_minute: i32,
 }
 
 impl LibraryRow {
     /// Makes the rows of a page. `is_by_saving` puts a heading before each period.
-    pub fn of_page(bookmarks: Vec<BookmarkView>, is_by_saving: bool, locale: &Locale) -> Vec<Self> {
+    pub fn of_page(bookmarks: Vec<BookmarkView>, is_by_saving: bool, request: &PageRequest) -> Vec<Self> {
         let mut last = None;
         let mut row = |bookmark: BookmarkView| {
-            let period = is_by_saving.then(|| period(bookmark.saved_at, locale));
+            let period = is_by_saving.then(|| period(bookmark.saved_at, request.locale()));
             let heading = if period == last { None } else { period.clone() };
             last = period;
-            Self { bookmark, heading, picture: None }
+            Self { heading, ..Self::of_one(bookmark, request) }
         };
         bookmarks.into_iter().map(&mut row).collect()
     }
 
     /// Makes the row of one bookmark.
-    pub fn of_one(bookmark: BookmarkView) -> Self {
-        Self { bookmark, heading: None, picture: None }
+    pub fn of_one(bookmark: BookmarkView, request: &PageRequest) -> Self {
+        let words_per_minute = request.viewer.settings.reading.words_per_minute;
+        Self { bookmark, heading: None, picture: None, words_per_minute }
     }
 
     /// Adds the address of the picture that the page names, for its owner.
@@ -94,18 +97,13 @@ impl LibraryRow {
             ContentType::Audio | ContentType::Video => false,
         };
         let words = self.bookmark.word_count.filter(|words| is_text && *words > 0)?;
-        Some(i64::from(words.saturating_add(WORDS_PER_MINUTE - 1) / WORDS_PER_MINUTE))
+        Some(reading_minutes(words, self.words_per_minute))
     }
 
     /// Minutes that are left to read, once it was begun.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_precision_loss,
-        reason = "minutes of a text are few"
-    )]
     pub fn minutes_left(&self) -> Option<i64> {
         let minutes = self.minutes().filter(|_| self.is_started())?;
-        Some(((minutes as f64) * (1.0 - self.bookmark.progress)).ceil() as i64)
+        Some(minutes_left(minutes, self.bookmark.progress))
     }
 
     /// Whether it was begun and not read to the end.

@@ -44,7 +44,7 @@ pub async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let shell = request.shell(NavigationEntry::Library).await?;
     let rows = listed.bookmarks.into_iter().map(|deleted: DeletedBookmarkView| {
         let until = request.locale().date(deleted.restorable_until);
-        DeletedRow { row: LibraryRow::of_one(deleted.bookmark), until }
+        DeletedRow { row: LibraryRow::of_one(deleted.bookmark, &request), until }
     });
     let address = |cursor: &str| {
         let cursor: String = byte_serialize(cursor.as_bytes()).collect();

@@ -10,6 +10,7 @@ use crate::web::filters::visible_text;
 use crate::web::locale::Locale;
 use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
+use crate::web::reading_time::{minutes_left, reading_minutes};
 
 /// Characters of Chinese, Japanese and Korean texts that are read in a minute.
 const CHARS_PER_MINUTE: i64 = 500;
@@ -83,7 +84,7 @@ impl ReaderView {
     pub fn new(document: &ReadPageResponse, request: &PageRequest) -> Self {
         let locale = request.locale();
         let words_per_minute = request.viewer.settings.reading.words_per_minute;
-        let minutes = reading_minutes(document, i64::from(words_per_minute));
+        let minutes = document_minutes(document, words_per_minute);
         let position = document.position.as_ref();
         let progress = position.map_or(0.0, |position| position.progress);
         let is_bookmark = document.bookmark.is_some();
@@ -169,19 +170,13 @@ fn published_date(stated: &str, locale: &Locale) -> Option<String> {
     Some(locale.date(time))
 }
 
-fn reading_minutes(document: &ReadPageResponse, words_per_minute: i64) -> i64 {
+fn document_minutes(document: &ReadPageResponse, words_per_minute: i32) -> i64 {
     let is_unspaced =
         document.language.as_deref().is_some_and(|language| UNSPACED_LANGUAGES.contains(&language));
-    let minutes = match document.word_count {
-        Some(words) if !is_unspaced => i64::from(words) / words_per_minute.max(1),
-        Some(_) | None => i64::from(document.total_chars) / CHARS_PER_MINUTE,
-    };
-    minutes.max(1)
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "minutes are small numbers")]
-fn minutes_left(minutes: i64, progress: f64) -> i64 {
-    ((minutes as f64) * (1.0 - progress)).ceil() as i64
+    match document.word_count {
+        Some(words) if !is_unspaced => reading_minutes(words, words_per_minute),
+        Some(_) | None => (i64::from(document.total_chars) / CHARS_PER_MINUTE).max(1),
+    }
 }
 
 fn direction(language: &str) -> &'static str {
@@ -218,13 +213,6 @@ pub fn is_in_progress(document: &ReadPageResponse) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn minutes_left_are_rounded_up() {
-        assert_eq!(minutes_left(9, 0.0), 9);
-        assert_eq!(minutes_left(9, 0.99), 1);
-        assert_eq!(minutes_left(9, 1.0), 0);
-    }
 
     #[test]
     fn host_is_shown_without_www() {

@@ -95,6 +95,20 @@ async fn fault_of_a_query_is_shown_beside_it() {
 }
 
 #[actix_web::test]
+async fn minutes_of_a_text_are_those_of_the_user() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let saved = key.save_text("https://a.example/words", &"word ".repeat(300)).await;
+    key.wait_for(&saved, "ready").await;
+    assert!(page(&session, "/library").await.contains("<span>2 min</span>"));
+
+    session.patch("/app/api/settings", json!({ "wordsPerMinute": 100 })).await.data(200);
+
+    assert!(page(&session, "/library").await.contains("<span>3 min</span>"));
+}
+
+#[actix_web::test]
 async fn unfinished_query_of_the_palette_finds_no_titles() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;

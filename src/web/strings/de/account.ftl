@@ -65,4 +65,4 @@ account-inverts = PDF-Seiten auf dunklem Papier umkehren
 account-pictures = Bilder zeigen
 account-pictures-hint = Der Server ruft sie ab, damit fremde Seiten dich nicht sehen. Sonst wird jedes erst abgerufen, wenn du darauf klickst.
 account-words = Wörter pro Minute
-account-words-hint = Danach wird die Lesezeit einer Seite geschätzt.
+account-words-hint = Danach wird die Lesezeit eines Textes geschätzt. Listen, die auf einige Minuten begrenzt sind, rechnen immer mit 230 Wörtern pro Minute.

@@ -65,4 +65,4 @@ account-inverts = Invert the pages of PDFs on dark paper
 account-pictures = Show pictures
 account-pictures-hint = The server fetches them, so that sites do not see you. Without them, each is fetched when you click on it.
 account-words = Words a minute
-account-words-hint = The reading time of a page is estimated from this.
+account-words-hint = The reading time of a text is estimated from this. Lists that are limited to some minutes always count 230 words a minute.
