@@ -1,5 +1,5 @@
-//! How long texts take to read, at the words a minute of the user's settings. Queries with `upto:` count with a pace that is the same for all
-//! users.
+//! How long texts take to read, at the words a minute of the user's settings. Queries with `upto:` count with a pace that is the same for
+//! all users.
 
 /// Returns the minutes that a number of words takes to read, rounded up; at least 1.
 pub fn reading_minutes(words: i32, words_per_minute: i32) -> i64 {
