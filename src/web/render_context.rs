@@ -5,6 +5,7 @@ use std::any::Any;
 use actors::operations::settings::SettingsResponse;
 use askama::Values;
 use askama::filters::Safe;
+use values::id::UserId;
 use values::kind::{AppTheme, ReadingPaper, ReadingPreset};
 use values::time::Timestamp;
 
@@ -16,6 +17,8 @@ use super::strings::MessageValue;
 pub struct RenderContext {
     /// Language, time zone and time.
     pub locale: Locale,
+    /// The user whose page it is; `None` for a page that is not of an account.
+    pub user: Option<UserId>,
     /// Colour theme.
     pub theme: AppTheme,
     /// Type of the reader.
@@ -33,6 +36,7 @@ impl RenderContext {
     pub fn of_public(locale: Locale) -> Self {
         Self {
             locale,
+            user: None,
             theme: AppTheme::System,
             preset: ReadingPreset::Page,
             paper: ReadingPaper::Auto,
@@ -42,11 +46,12 @@ impl RenderContext {
     }
 
     /// The context of a page of an account.
-    pub fn of_settings(locale: Locale, settings: &SettingsResponse) -> Self {
+    pub fn of_settings(locale: Locale, user: UserId, settings: &SettingsResponse) -> Self {
         let reading = &settings.reading;
         let is_styled = reading.size.is_some() || reading.leading.is_some() || reading.measure.is_some();
         Self {
             locale,
+            user: Some(user),
             theme: settings.theme,
             preset: reading.preset,
             paper: reading.paper,
@@ -59,6 +64,7 @@ impl RenderContext {
     pub fn attribute(&self, name: &str) -> Option<String> {
         Some(match name {
             "language" => self.locale.language.name().to_owned(),
+            "user" => self.user.map(|id| id.to_string()).unwrap_or_default(),
             "theme" => match self.theme {
                 AppTheme::System => String::new(),
                 AppTheme::Light | AppTheme::Dark => self.theme.name().to_owned(),

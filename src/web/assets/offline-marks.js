@@ -34,11 +34,18 @@ async function withStore(mode, work) {
   }
 }
 
-const waitingMarks = () => withStore("readonly", (store) => store.getAll());
+/** The marks that wait, without those of another user, whose session ended by itself: they must not be sent as this one, and are removed. */
+async function waitingMarks() {
+  const marks = await withStore("readonly", (store) => store.getAll());
+  const isOwn = (mark) => mark.user === words("user");
+  for (const { id } of marks.filter((mark) => !isOwn(mark))) await withStore("readwrite", (store) => store.delete(id));
+  return marks.filter(isOwn);
+}
 
 /** Keeps the form of a mark until it can be sent. */
 export async function keepMark(url, body) {
-  await withStore("readwrite", (store) => store.add({ path: new URL(url, location.href).pathname, fields: [...body] }));
+  const mark = { user: words("user"), path: new URL(url, location.href).pathname, fields: [...body] };
+  await withStore("readwrite", (store) => store.add(mark));
   announce(words("kept"), true);
   await showWaiting();
 }

@@ -74,7 +74,7 @@ impl PageRequest {
         });
         let settings = settings.await.into_reply()?;
         let locale = Locale::of_user(&public.http, &settings, public.ctx.core.clock.now());
-        public.context = RenderContext::of_settings(locale, &settings);
+        public.context = RenderContext::of_settings(locale, caller.user, &settings);
         // For the page of an error.
         public.http.extensions_mut().insert(public.context.clone());
         let message = public.query.get("done").and_then(|token| public.state.done.take(caller.user, token));

@@ -90,6 +90,26 @@ export const tests = {
     await page.locator("[aria-pressed=true][data-key=f]").waitFor();
   }),
 
+  "marks of another user are removed and not sent": (t) => withWorker(t, async (page, context) => {
+    const saved = await openSaved(t, page);
+    await context.setOffline(true);
+    await page.getByRole("button", { name: "Favourite (f)" }).click();
+    await page.locator(".read-bar .state", { hasText: "Waiting: 1" }).waitFor();
+    const other = await t.world.signUp();
+    await other.api("POST", "/onboarding/end", {});
+    await context.addCookies([other.cookie]);
+    const posts = [];
+    context.on("request", (request) => { if (request.method() === "POST" && request.url().endsWith("/bookmark")) posts.push(request.url()); });
+
+    // Away from the page of the first user, which would send the marks of the first user itself.
+    await page.goto("about:blank");
+    await context.setOffline(false);
+    await page.goto("/library");
+    await page.waitForFunction(() => !localStorage.getItem("carrel-waiting"));
+    assert.deepEqual(posts, []);
+    assert.equal((await shown(t, saved)).favorite, false);
+  }),
+
   "a mark on what was deleted meanwhile is given up in words": (t) => withWorker(t, async (page, context) => {
     const saved = await openSaved(t, page);
     await context.setOffline(true);
