@@ -1,20 +1,19 @@
 // What is done with a selection of the reader: the bar at it, highlights, notes, links to the words. And which highlight a click is on.
 import { shortestAt, toOffsets } from "./anchor-offsets.js";
-import { replace, request } from "./swap.js";
 import { announce } from "./toast.js";
 
 const FIRST_COLOR = "yellow";
-// Parameters of the address that choose another list of notes.
-const NAMES_OF_READER = ["as", "page"];
 
 export class Marking {
   constructor(reader) {
     this.reader = reader;
     this.bar = reader.querySelector(".selbar");
+    this.form = reader.querySelector("form[data-mark]");
     this.color = localStorage.getItem("carrel-color") ?? FIRST_COLOR;
     this.chosen = null;
     // The words stay selected when a link of the bar is pressed.
     this.bar.addEventListener("mousedown", (event) => event.preventDefault());
+    this.form?.addEventListener("carrel:done", () => this.finish());
   }
 
   /** Takes what is selected, and shows the bar at it if it has words. */
@@ -47,41 +46,33 @@ export class Marking {
     return act === "link" ? this.copyLink() : undefined;
   }
 
-  /** Highlights what is selected, in the last colour if none is named. */
-  async mark(color = this.color, withNote = false) {
-    const { reader, chosen } = this;
-    if (!chosen || "readonly" in reader.dataset) return;
+  /**
+   * Highlights what is selected, in the last colour if none is named. The form of the page does it: its answer has the lists and the
+   * message with the form that takes it back.
+   */
+  mark(color = this.color, withNote = false) {
+    const { form, chosen } = this;
+    if (!chosen || !form || form.getAttribute("aria-busy")) return;
     this.color = color;
     localStorage.setItem("carrel-color", color);
-    const body = { startOffset: chosen.start, endOffset: chosen.end, version: Number(reader.dataset.version), color };
-    const answer = await this.post(`${reader.api}/highlights`, body);
-    if (!answer) return;
+    this.withNote = withNote;
+    const { startOffset, endOffset } = form.elements;
+    [startOffset.value, endOffset.value, form.elements.color.value] = [chosen.start, chosen.end, color];
+    form.requestSubmit();
+  }
+
+  /** Leaves the words that were highlighted. Their note is written once the list shows it. */
+  finish() {
     getSelection().removeAllRanges();
     this.bar.hidden = true;
-    await this.refresh();
-    announce(answer.wasSaved ? reader.dataset.markedSaved : reader.dataset.marked, answer.wasSaved);
-    const note = document.getElementById(`h-${answer.highlight.highlightId}`);
-    if (withNote && note) this.editNote(note);
+    if (this.withNote) document.addEventListener("carrel:swap", () => this.editNew(), { once: true });
   }
 
-  async post(url, body) {
-    const { changed, failed } = this.reader.dataset;
-    try {
-      const headers = { "Content-Type": "application/json" };
-      const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
-      if (response.ok) return (await response.json()).data;
-      announce(response.status === 409 ? changed : failed, true);
-    } catch {
-      announce(failed, true);
-    }
-    return null;
-  }
-
-  /** Fetches the list of notes again, from the reader and the page that are shown. */
-  async refresh() {
-    const shown = new URLSearchParams([...new URLSearchParams(location.search)].filter(([name]) => NAMES_OF_READER.includes(name)));
-    const answer = await request(`${location.pathname}?${shown}`, { parts: ["notes", "spine", "actions"] });
-    if (answer?.page) replace(answer.page, ["notes", "spine", "actions"]);
+  /** Opens the note of the highlight that was made last, which the form names that takes it back. */
+  editNew() {
+    const undo = document.querySelector("#toast form[data-undo]");
+    const note = document.getElementById(`h-${undo?.getAttribute("action").split("/").pop()}`);
+    if (note) this.editNote(note);
   }
 
   editNote(note) {

@@ -115,6 +115,26 @@ export const tests = {
     assert.equal(highlight.color, "blue");
   },
 
+  "a highlight is taken back by its key, and the text has no ring": async (t) => {
+    const { session } = t.data;
+    const saved = await savePage(session, PAGE);
+    const page = await t.open({ session });
+    await page.goto(saved.path);
+    await page.locator("#text .prose p").first().click();
+    assert.ok(await selectWords(page, "Soft silt 😀 behaves"));
+    await page.keyboard.press("h");
+    await page.locator("#toast", { hasText: "Highlighted." }).getByRole("button", { name: "Undo" }).waitFor();
+    await page.locator(".sidenote").waitFor({ state: "attached" });
+    const focused = await page.evaluate(() => [document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]);
+    assert.deepEqual(focused, ["text", "none"]);
+
+    await page.keyboard.press("z");
+    await page.locator("#toast", { hasText: "The highlight is deleted." }).waitFor();
+    assert.equal(await page.locator(".sidenote").count(), 0);
+    assert.deepEqual(await highlightsOf(session, saved), []);
+    assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, saved.path);
+  },
+
   "words are highlighted by keyboard alone, with a note": async (t) => {
     const { session } = t.data;
     const saved = await savePage(session, PAGE);

@@ -122,7 +122,6 @@ reader-marked-and-saved = In der Bibliothek gespeichert und markiert.
 reader-mark-deleted = Die Markierung ist gelöscht.
 reader-mark-changed = Die Markierung ist geändert.
 reader-mark-placed = Die Markierung steht wieder im Text.
-reader-text-changed = Die Seite wurde neu abgerufen. Wähle die Wörter noch einmal aus.
 reader-caret-on = Schreibmarke an. Pfeile gehen wortweise, Umschalt wählt aus, 1 bis 5 markieren, n schreibt eine Notiz, Escape beendet.
 reader-caret-off = Schreibmarke aus.
 reader-footnote = Fußnote

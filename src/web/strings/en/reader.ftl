@@ -122,7 +122,6 @@ reader-marked-and-saved = Saved to the library and highlighted.
 reader-mark-deleted = The highlight is deleted.
 reader-mark-changed = The highlight is changed.
 reader-mark-placed = The highlight is back in the text.
-reader-text-changed = The page was fetched again. Select once more.
 reader-caret-on = Caret on. Arrows move by word, Shift selects, 1 to 5 highlight, n writes a note, Escape leaves.
 reader-caret-off = Caret off.
 reader-close = Close
