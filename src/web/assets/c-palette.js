@@ -21,7 +21,10 @@ async function open() {
   dialog.append(document.adoptNode(part));
   document.body.append(dialog);
   dialog.addEventListener("close", () => { dialog.remove(); dialog = null; opener?.focus?.(); });
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  let pressed = null;
+  dialog.addEventListener("pointerdown", (event) => { pressed = event.target; });
+  // A selection of words that ends on the backdrop is a click on it too.
+  dialog.addEventListener("click", (event) => { if (event.target === dialog && pressed === dialog) dialog.close(); });
   dialog.showModal();
   enhance(dialog);
 }

@@ -112,6 +112,22 @@ export const tests = {
     await page.waitForURL("**/settings/security");
   },
 
+  "the palette stays when a selection ends on its backdrop, and closes by a click there": async (t) => {
+    const page = await t.open({ session: t.data.session });
+    await page.goto("/");
+    await page.keyboard.press("Control+k");
+    const field = page.getByRole("combobox");
+    await field.fill("secur");
+    const box = await field.boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(5, 5);
+    await page.mouse.up();
+    assert.ok(await field.isVisible());
+    await page.mouse.click(5, 5);
+    await page.locator("dialog").waitFor({ state: "detached" });
+  },
+
   "single keys go to pages, and not at all when turned off": async (t) => {
     const session = await t.world.signUp();
     const page = await t.open({ session });
