@@ -27,7 +27,7 @@ use crate::web::locale::Locale;
 use crate::web::strings::MessageValue;
 
 use addresses::{MAX_ADDRESSES, find_addresses};
-use outcome::{AddedPage, check_addresses, save_addresses};
+use outcome::{AddedPage, check_addresses, refuse_lines, save_addresses};
 
 /// The longest title of a note.
 const MAX_NOTE_TITLE_CHARS: usize = 300;
@@ -53,7 +53,7 @@ struct AddPage {
     found: Vec<AddedPage>,
     /// Whether `found` says what became of the addresses.
     is_done: bool,
-    /// Addresses beyond the most.
+    /// Addresses and lines beyond the most.
     left_out: usize,
     note: String,
     project: String,
@@ -87,8 +87,8 @@ impl AddPage {
 /// Shows the form. A share sheet sends the address as `url` or within `text`.
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let fields = &request.query;
-    let shared = ["url", "urls", "text"].map(|name| fields.text(name)).join("\n");
-    let found = find_addresses(&shared);
+    let mut found = find_addresses(&["url", "urls"].map(|name| fields.text(name)).join("\n"));
+    found.add_shared(fields.text("text"));
     let what = match fields.text("what") {
         "note" => "note",
         "files" => "files",
@@ -98,8 +98,9 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let is_text = found.urls.is_empty() && !fields.text("text").trim().is_empty();
     let mut page = empty(&request, if is_text { "note" } else { what }).await?;
     page.found = check_addresses(&request, &found.urls).await?;
+    page.found.extend(refuse_lines(&found.refused, request.locale()));
     page.left_out = found.left_out;
-    page.urls = found.urls.join("\n");
+    page.urls = [found.urls, found.refused].concat().join("\n");
     page.title = fields.text("title").to_owned();
     page.tags = fields.text("tags").to_owned();
     if is_text {
@@ -143,20 +144,22 @@ async fn add(request: PageRequest) -> Result<HttpResponse, Error> {
 /// Saves the addresses. If all are new, redirects; otherwise the page shows the result of each.
 async fn add_pages(request: &PageRequest) -> Result<HttpResponse, Error> {
     let found = find_addresses(request.form.text("urls"));
-    if found.urls.is_empty() {
+    if found.urls.is_empty() && found.refused.is_empty() {
         let mut page = empty(request, "pages").await?;
         page.faults.add("urls", request.locale().t("add-no-address"));
         return request.show_with_status(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
     let saved = save_addresses(request, &found.urls).await?;
-    if found.left_out == 0 && saved.iter().all(AddedPage::is_saved) {
+    if found.left_out == 0 && found.refused.is_empty() && saved.iter().all(AddedPage::is_saved) {
         let count = i64::try_from(saved.len()).unwrap_or(i64::MAX);
         let message = DoneMessage::new("add-done").with("count", MessageValue::Number(count));
         return request.done(&request.back("/library"), message);
     }
     let mut page = empty(request, "pages").await?;
-    page.urls = String::new();
+    // The field keeps the lines that are to be corrected.
+    page.urls = found.refused.join("\n");
     page.found = saved;
+    page.found.extend(refuse_lines(&found.refused, request.locale()));
     page.is_done = true;
     page.left_out = found.left_out;
     let is_any_saved = page.found.iter().any(|page| page.is_saved() || page.is_known());

@@ -8,16 +8,17 @@ use library::bookmarks::require_fetchable;
 use serde_json::{Map, Value, json};
 
 use crate::web::library::rows::site_of;
+use crate::web::locale::Locale;
 use crate::web::page::errors::error_text;
 use crate::web::page::request::PageRequest;
 
 /// The longest title that the form takes along.
 const MAX_TITLE_CHARS: usize = 300;
 
-/// An address of the form.
+/// An address of the form, or a line that holds none.
 #[derive(Clone, Debug)]
 pub struct AddedPage {
-    /// The address.
+    /// The address or the line.
     pub url: String,
     /// What is known about it.
     pub state: AddressState,
@@ -63,8 +64,11 @@ impl AddedPage {
         }
     }
 
-    /// The title, or the host while there is none.
+    /// The title, or the host while there is none. What is refused is shown whole, so that the user can find and correct it.
     pub fn title(&self) -> String {
+        if self.refusal().is_some() {
+            return self.url.clone();
+        }
         let title = self.bookmark().map(|bookmark| bookmark.title.trim()).filter(|title| !title.is_empty());
         title.map_or_else(|| self.host(), str::to_owned)
     }
@@ -109,6 +113,14 @@ pub async fn save_addresses(request: &PageRequest, urls: &[String]) -> Result<Ve
         pages.push(AddedPage { url: url.clone(), state });
     }
     Ok(pages)
+}
+
+/// Returns the lines that hold no address, each with the reason why it is refused.
+pub fn refuse_lines(lines: &[String], locale: &Locale) -> Vec<AddedPage> {
+    let reason = locale.t("add-refused-line");
+    let refused =
+        |line: &String| AddedPage { url: line.clone(), state: AddressState::Refused(reason.clone()) };
+    lines.iter().map(refused).collect()
 }
 
 fn page_to_save(request: &PageRequest, url: &str, has_title: bool) -> Value {

@@ -392,6 +392,11 @@ async fn addresses_are_saved_known_or_refused() {
     }
     let listed = session.get(&format!("{BOOKMARKS}?tag=two%20words")).await;
     assert_eq!(listed.data(200)["bookmarks"].as_array().unwrap().len(), 2);
+    let broken = "https://two.example/\nfoo bar\nhttps://exa mple.com/x";
+    let partly = session.post_form("/add", &[("urls", broken), ("what", "pages")]).await;
+    assert_eq!((partly.status, partly.text.matches(">refused<").count()), (200, 2), "{}", partly.text);
+    let listed = session.get(BOOKMARKS).await.data(200)["bookmarks"].to_string();
+    assert!(listed.contains("https://two.example/") && !listed.contains("https://exa"), "{listed}");
     let one = submit(&session, "/add", &[("urls", "https://one.example/"), ("what", "pages")]).await;
     assert!(one.contains("1 page saved"), "{one}");
     assert_eq!(session.post_form("/add", &[("urls", "no address"), ("what", "pages")]).await.status, 422);

@@ -18,6 +18,7 @@ add-refused = abgelehnt
 add-refused-private = Sie führt in ein privates Netz. Der Betreiber kann das erlauben.
 add-refused-own = Sie ist eine Seite dieses Carrel.
 add-refused-address = Diese Adresse lässt sich nicht abrufen. Schreibe sie ganz aus, etwa https://site.example/page.
+add-refused-line = In dieser Zeile steht keine Adresse, die sich speichern lässt. Schreibe jede ganz aus und in eine eigene Zeile, etwa https://site.example/page.
 add-tags = Schlagwörter, durch Kommas getrennt
 add-collection = Sammlung
 add-no-collection = Keine

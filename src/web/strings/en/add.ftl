@@ -18,6 +18,7 @@ add-refused = refused
 add-refused-private = It leads into a private network. The operator can allow it.
 add-refused-own = It is a page of this Carrel.
 add-refused-address = This address cannot be fetched. Write it in full, such as https://site.example/page.
+add-refused-line = There is no address in this line that can be saved. Write each in full on a line of its own, such as https://site.example/page.
 add-tags = Tags, separated by commas
 add-collection = Collection
 add-no-collection = None
