@@ -8,6 +8,7 @@ use askama::Template;
 use errors::Error;
 use serde_json::{Value, json};
 
+use crate::http::session::is_from_own_site;
 use crate::parts;
 use crate::web::filters;
 use crate::web::page::done::DoneMessage;
@@ -38,8 +39,10 @@ pub(super) fn mount(config: &mut ServiceConfig) {
 
 /// Shows the form; with an address also the feeds that it leads to.
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
-    let Some(url) = request.query.get("url").map(with_scheme) else {
-        let page = page(&request, String::new(), None, FormFaults::default()).await?;
+    let sent = request.query.get("url").map(with_scheme);
+    // A link or a picture of another site would choose what the server fetches: it only fills the form in.
+    let Some(url) = sent.clone().filter(|_| is_from_own_site(&request.http)) else {
+        let page = page(&request, sent.unwrap_or_default(), None, FormFaults::default()).await?;
         return request.show(&page);
     };
     match request.run_json::<DiscoverFeeds>(&Target(Vec::new()), json!({ "url": url })).await {

@@ -151,6 +151,24 @@ async fn feed_is_found_and_followed_by_the_address_of_a_page() {
 }
 
 #[actix_web::test]
+async fn link_of_another_site_fetches_no_feed() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let reader = Reader::new(&server).await;
+    let feed = site.page("/feed", [rss("The Reeds", &["T1"])]);
+    let path = format!("/feeds/add?url={feed}");
+    let get = async |origin: &str| reader.app.clone().with("sec-fetch-site", origin).get(&path).await;
+
+    for origin in ["cross-site", "same-site"] {
+        let page = get(origin).await;
+        assert_eq!((page.status, site.was_requested("/feed")), (200, false), "{origin}");
+        assert!(page.text.contains(&format!("value=\"{feed}\"")), "{origin}: {}", page.text);
+    }
+    get("same-origin").await;
+
+    assert!(site.was_requested("/feed"));
+}
+
+#[actix_web::test]
 async fn manage_changes_unfollows_and_mutes() {
     let (server, site) = (Server::start().await, Site::start().await);
     let reader = Reader::new(&server).await;
