@@ -143,16 +143,17 @@ async fn show(page: PageRequest) -> Result<HttpResponse, Error> {
 
 /// Tests the path and shows the result. A reload tests again.
 async fn test(page: PageRequest) -> Result<HttpResponse, Error> {
+    // Before the test: it is refused for a while after another one, which would hide that there is no such client.
+    find_assistant(&page, &page.run(ListAssistants).await?.assistants)?;
     let result = page.run(TestConnection).await?;
     let steps = result.steps.into_iter().map(StepView::from).collect();
     render(&page, Some(TestView { passed: result.passed, steps })).await
 }
 
 async fn render(page: &PageRequest, test: Option<TestView>) -> Result<HttpResponse, Error> {
-    let wanted = page.target().text(0)?;
     let listed = page.run(ListAssistants).await?;
     let all: Vec<_> = listed.assistants.into_iter().map(|one| translate(one, page.locale())).collect();
-    let assistant = all.iter().find(|one| one.id == wanted).cloned().ok_or(Error::not_found())?;
+    let assistant = find_assistant(page, &all)?;
     let opened = opened_at(page.query.get("opened"), page.locale().now);
     let view = ConnectPage {
         shell: page.shell(NavigationEntry::Settings).await?,
@@ -166,6 +167,12 @@ async fn render(page: &PageRequest, test: Option<TestView>) -> Result<HttpRespon
         test,
     };
     page.show(&view)
+}
+
+/// Returns the assistant of the address.
+fn find_assistant(page: &PageRequest, all: &[Assistant]) -> Result<Assistant, Error> {
+    let wanted = page.target().text(0)?;
+    all.iter().find(|one| one.id == wanted).cloned().ok_or(Error::not_found())
 }
 
 /// Returns when the page was opened: the time in its address, which a page that waits asks for again and again, or now.
