@@ -406,7 +406,7 @@ async fn addresses_are_saved_known_or_refused() {
 async fn note_is_written_into_a_project() {
     let server = Server::start().await;
     let session = server.user(Plan::Pro).await.sign_in().await;
-    assert!(page(&session, "/add?what=note").await.contains(r#"href="/projects""#));
+    assert!(page(&session, "/add?what=note").await.contains(r#"href="/projects/new""#));
     let project = session.post("/app/api/projects", json!({ "name": "Herons" })).await;
     let project = project.data(201)["project"]["id"].as_str().unwrap().to_owned();
 
