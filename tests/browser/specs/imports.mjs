@@ -57,6 +57,14 @@ export const tests = {
     assert.equal((await session.api("GET", "/library/bookmarks")).bookmarks.length, 0);
   },
 
+  "the steps and filters of an import fit a phone in German": async (t) => {
+    const page = await t.open({ session: t.data.session, size: [360, 740], language: "de-DE" });
+    await page.goto(t.data.done);
+    assert.equal(await page.locator(".stages").getByText("Bericht").count(), 1);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    assert.ok(await page.locator("#rows > .tabs").evaluate((tabs) => tabs.scrollWidth <= tabs.clientWidth));
+  },
+
   "a file is imported without script": async (t) => {
     const session = await t.world.signUp("Plain");
     const page = await t.open({ session, script: false });
