@@ -65,9 +65,11 @@ fn words_of(line: &str) -> Vec<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Returns whether a line is an address with a space in it. Its first word alone may be the address of another site.
+/// Returns whether a line is an address with a space in it. Its first word alone may be the address of another site. A title may follow the
+/// address behind a `|`, as OneTab exports it.
 fn is_broken_address(words: &[&str]) -> bool {
-    words.first().is_some_and(|word| has_scheme(word)) && !words.iter().all(|word| is_web_address(word))
+    let mut address = words.iter().take_while(|word| **word != "|");
+    words.first().is_some_and(|word| has_scheme(word)) && !address.all(|word| is_web_address(word))
 }
 
 fn addresses_of(words: &[&str]) -> Vec<String> {
@@ -129,6 +131,11 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         find_addresses(text).urls
+    }
+
+    #[test]
+    fn title_behind_an_address_is_left_out() {
+        assert_eq!(found("https://a.example/1 | Mud, and silt"), ["https://a.example/1"]);
     }
 
     #[test]
