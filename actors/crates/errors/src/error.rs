@@ -11,6 +11,7 @@ use values::kind::KeyKind;
 use values::scope::Scope;
 use web::UrlRejection;
 
+use super::feed_fault::FeedFault;
 use super::rate_limit::RateLimitExceeded;
 use super::seconds::retry_after_seconds;
 use super::storage_failure::StorageFailure;
@@ -133,8 +134,8 @@ pub enum Error {
         rejection: UrlRejection,
     },
     /// The URL is not a feed and names none that can be followed.
-    #[error("{0}")]
-    FeedNotFound(String),
+    #[error(transparent)]
+    FeedNotFound(#[from] FeedFault),
     /// An item does not exist, or it belongs to another account; of a request with several items, which one. The message names no
     /// kind of item: it is the same for an id that is malformed, unknown, or of another account (contract.md: one 404).
     #[error("the {0} does not exist, or it is not yours")]

@@ -9,6 +9,7 @@ use values::scope::Scope;
 use web::UrlRejection;
 
 use super::error::Error;
+use super::feed_fault::FeedFault;
 use super::rate_limit::{RateLimitExceeded, RateWindow};
 use super::storage_failure::StorageFailure;
 use super::upload_fault::UploadFault;
@@ -60,10 +61,7 @@ impl Error {
             Self::TooLarge { what: "the body", limit: 1024 },
             Self::UnsupportedType("the body must be JSON, sent as Content-Type: application/json"),
             UrlRejection::Credentials.into(),
-            Self::FeedNotFound(
-                "the URL is neither a feed nor a page that links to one; give the URL of the feed itself"
-                    .to_owned(),
-            ),
+            FeedFault::NoFeed.into(),
             Self::RateLimited(exceeded),
             Self::TooManyFailures(EXAMPLE_WAIT),
             Self::TooManyUploads { limit: 8 },

@@ -18,7 +18,8 @@
 //! - the callback of WebSub answers [`Error::NotFound`] by 410, at which a hub stops;
 //! - the sign-in form of OAuth shows [`Error::WrongPassword`] and [`Error::TooManyFailures`] beside its fields, and the page before
 //!   it shows the latter with a title of its own;
-//! - a page takes [`Error::NotSignedIn`] as no session;
+//! - a page takes [`Error::NotSignedIn`] as no session, and says in its language what is in the way for [`Error::UrlRejected`],
+//!   [`Error::FeedNotFound`], [`Error::TooLarge`] and paths and methods without a route;
 //! - the JSON endpoints of OAuth answer [`Error::TooManyFailures`] by a code of the RFC, and every error that is neither temporary
 //!   nor internal as internal, as do the pages, because their own checks leave none that a client could act on;
 //! - the command line prints every fault of [`Error::Invalid`], and names the command that lists what it did not find.
@@ -34,6 +35,7 @@ pub mod code;
 mod conversions;
 mod error;
 mod examples;
+mod feed_fault;
 mod rate_limit;
 mod retry_after;
 mod seconds;
@@ -43,6 +45,7 @@ mod upload_fault;
 
 pub use body::ErrorBody;
 pub use error::{Cause, Error, INTERNAL_MESSAGE, named_scopes};
+pub use feed_fault::FeedFault;
 pub use rate_limit::{RateLimitExceeded, RateWindow};
 pub use seconds::{retry_after_seconds, whole_seconds};
 pub use spec::{

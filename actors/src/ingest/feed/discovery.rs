@@ -1,17 +1,18 @@
 //! Finds the feed that a user means by a URL: the one at the URL itself, one to which the page there links, or one at a common
 //! path of the site.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use concurrency::Lane;
 use entity::feed_source;
-use errors::Error;
+use errors::{Error, FeedFault};
 use library::feeds::source::{self, Validators};
 use parse::feed::{Feed, FeedLink};
 use web::{FetchError, PageUrl};
 
 use super::context::FeedContext;
-use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl, MALFORMED_FEED};
+use super::fetch::{self, FeedFetchError, FetchedContent, FetchedUrl};
 use super::stored_copy::load_copy;
 
 /// Longest search. A user waits for it.
@@ -92,13 +93,11 @@ async fn find_first(
             Err(error) => return Err(error),
         }
     }
-    let reason = "the URL is neither a feed nor a page that links to one; give the URL of the feed itself";
-    Err(Error::FeedNotFound(reason.to_owned()))
+    Err(FeedFault::NoFeed.into())
 }
 
 fn require_entries(found: DiscoveredFeed) -> Result<DiscoveredFeed, Error> {
-    let empty = "the feed at this URL has no entries; try again when it has some";
-    if found.feed.items.is_empty() { Err(Error::FeedNotFound(empty.to_owned())) } else { Ok(found) }
+    if found.feed.items.is_empty() { Err(FeedFault::NoEntries.into()) } else { Ok(found) }
 }
 
 fn link_to(found: DiscoveredFeed) -> FeedLink {
@@ -107,11 +106,8 @@ fn link_to(found: DiscoveredFeed) -> FeedLink {
 }
 
 async fn with_timeout<T>(search: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let late = || {
-        let seconds = SEARCH_TIMEOUT.as_secs();
-        Error::FeedNotFound(format!("finding the feed took longer than {seconds} seconds; try again later"))
-    };
-    tokio::time::timeout(SEARCH_TIMEOUT, search).await.unwrap_or_else(|_| Err(late()))
+    let late = FeedFault::SearchTimeout { seconds: SEARCH_TIMEOUT.as_secs() };
+    tokio::time::timeout(SEARCH_TIMEOUT, search).await.unwrap_or_else(|_| Err(late.into()))
 }
 
 fn linked_urls(links: &[FeedLink]) -> Vec<PageUrl> {
@@ -145,12 +141,7 @@ async fn fetch_feed_or_page(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPa
     }
     if source.as_ref().is_some_and(|source| source.wait_until > Some(ctx.core.clock.now())) {
         // The server has asked for a delay (`Retry-After`), so the copy is used, whatever its age.
-        let busy = || {
-            Error::FeedNotFound(
-                "the server of the feed asks for no requests for a while; try again later".to_owned(),
-            )
-        };
-        return Ok(unfetched(url, copy.ok_or_else(busy)?));
+        return Ok(unfetched(url, copy.ok_or(FeedFault::Delayed)?));
     }
     // Without a copy a 304 would leave nothing to read.
     let validators = source.as_ref().filter(|_| copy.is_some()).map(source::validators).unwrap_or_default();
@@ -168,9 +159,7 @@ async fn fetch_feed_or_page(ctx: &FeedContext, url: &PageUrl) -> Result<FeedOrPa
         }
         FetchedContent::Unchanged => unfetched(url, copy.unwrap_or_default()),
         FetchedContent::Page(links) => FeedOrPage::Page(final_url, links),
-        FetchedContent::Malformed => {
-            return Err(Error::FeedNotFound(format!("{MALFORMED_FEED}; give the URL of another feed")));
-        }
+        FetchedContent::Malformed => return Err(FeedFault::Malformed.into()),
     })
 }
 
@@ -187,11 +176,7 @@ fn search_error(error: FeedFetchError) -> Error {
     match error {
         FeedFetchError::Fetch(FetchError::Rejected(rejection)) => rejection.into(),
         FeedFetchError::Internal(error) => error,
-        FeedFetchError::Fetch(error) => {
-            Error::FeedNotFound(format!("{error}; check the URL of the feed, or try again later"))
-        }
-        FeedFetchError::Sandbox(error) => Error::FeedNotFound(format!(
-            "the feed could not be read: {error}; try again later, or give the URL of another feed"
-        )),
+        FeedFetchError::Fetch(error) => FeedFault::Fetch(Arc::new(error)).into(),
+        FeedFetchError::Sandbox(error) => FeedFault::Unreadable(error.to_string()).into(),
     }
 }

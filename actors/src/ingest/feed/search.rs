@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use concurrency::{FairPermit, FairSemaphore, KeyedMutex, QUEUE_RETRY_AFTER};
-use errors::Error;
+use errors::{Error, FeedFault};
 use parse::feed::FeedLink;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
@@ -38,7 +38,7 @@ pub struct FeedSearches {
 struct FinishedSearch {
     at: Instant,
     /// The feed, or why there is none.
-    result: Result<DiscoveredFeed, String>,
+    result: Result<DiscoveredFeed, FeedFault>,
 }
 
 /// The feed that a search has found. Other requests for the same URL wait until this is dropped.
@@ -112,10 +112,12 @@ impl FeedSearches {
 
 /// Returns what other requests may take over: the feed, or that there is none. Other failures are not
 /// shared, because the next search may succeed.
-fn shareable_result(result: Result<DiscoveredFeed, Error>) -> Result<Result<DiscoveredFeed, String>, Error> {
+fn shareable_result(
+    result: Result<DiscoveredFeed, Error>,
+) -> Result<Result<DiscoveredFeed, FeedFault>, Error> {
     match result {
         Ok(found) => Ok(Ok(found)),
-        Err(Error::FeedNotFound(reason)) => Ok(Err(reason)),
+        Err(Error::FeedNotFound(fault)) => Ok(Err(fault)),
         Err(error) => Err(error),
     }
 }

@@ -43,6 +43,18 @@ pub enum UrlRejection {
 }
 
 impl UrlRejection {
+    /// All rejections.
+    pub const ALL: [Self; 8] = [
+        Self::NotHttp,
+        Self::Malformed,
+        Self::TooLong,
+        Self::Credentials,
+        Self::LocalName,
+        Self::Private,
+        Self::Own,
+        Self::Port,
+    ];
+
     /// Returns what is wrong with the URL.
     pub fn problem(self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
