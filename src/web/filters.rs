@@ -11,6 +11,7 @@
 //! | `{{ "base.css"|asset }}` | the address of an asset |
 //! | `{{ time|ago }}`, `day`, `date`, `date_long`, `month`, `time`, `date_time`, `iso` | a [`Timestamp`] |
 //! | `{{ count|number }}`, `bytes`, `percent`, `minutes`, `duration`, `clock` | a number |
+//! | `{{ error|reason }}` | the stored reason of a failure as a sentence, or as it is, marked as English |
 //! | `{{ name|visible }}` | a foreign text, whose control and direction characters are shown as `␣` |
 //! | `{{ "language"|page }}` | an attribute of the page: `language`, `theme`, `preset`, `paper`, `keys` |
 
@@ -19,11 +20,12 @@
     reason = "the macro of filters makes a documented function a type without documentation"
 )]
 
-use askama::filters::Safe;
+use askama::filters::{Html, Safe, escape};
 use askama::{Values, filter_fn, get_value};
 use values::time::Timestamp;
 
 use super::assets::asset_url;
+use super::reasons::stored_sentence;
 use super::render_context::RenderContext;
 use super::strings::ToMessageValue;
 
@@ -239,6 +241,19 @@ pub fn clock<N: ToMessageValue>(seconds: N, values: &dyn Values) -> askama::Resu
 #[filter_fn]
 pub fn visible<T: AsRef<str>>(foreign: T, _: &dyn Values) -> askama::Result<String> {
     Ok(visible_text(foreign.as_ref()))
+}
+
+/// Returns the stored reason of a failure as a sentence of the page. One that has no sentence stays as it is, marked as English.
+#[filter_fn]
+pub fn reason<R: AsRef<str>>(stored: R, values: &dyn Values) -> askama::Result<Safe<String>> {
+    let escaped = |text: &str| Ok::<_, askama::Error>(escape(text, Html)?.to_string());
+    match stored_sentence(&context(values)?.locale, stored.as_ref()) {
+        Some(sentence) => Ok(Safe(escaped(&visible_text(&sentence))?)),
+        None => {
+            let text = escaped(&visible_text(stored.as_ref()))?;
+            Ok(Safe(format!(r#"<span lang="en">{text}</span>"#)))
+        }
+    }
 }
 
 /// Returns a text in which control and direction characters are shown as `␣`, cut after 300 characters.

@@ -6,6 +6,7 @@
 //! | [`page`] | requests and responses of pages: session, forms, parts, errors, security headers |
 //! | [`assets`] | stylesheets, icons and scripts, embedded and served under a hash of their contents |
 //! | [`strings`], [`locale`], [`formats`] | texts, languages and time zones, dates and numbers |
+//! | `reasons` | why an address is refused, and why work failed, as sentences |
 //! | [`filters`], [`render_context`] | what templates call and read |
 //! | [`layout`], `partials` | templates that pages extend and import |
 //!
@@ -41,6 +42,7 @@ pub mod places;
 mod projects;
 mod reader;
 mod reading_time;
+mod reasons;
 pub mod render_context;
 mod samples;
 mod search;

@@ -1,6 +1,5 @@
 //! Pages for errors: what happened, what to do, and for faults of the server the id of the request. They need no database.
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, ALLOW, HeaderValue, LOCATION, RETRY_AFTER};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use askama::Template;
@@ -17,6 +16,7 @@ use crate::http::log::RequestId;
 use crate::http::methods::takes_body;
 use crate::web::filters;
 use crate::web::locale::Locale;
+use crate::web::reasons::error_sentence;
 use crate::web::strings::MessageValue;
 
 /// An error in the words of a page.
@@ -35,6 +35,7 @@ struct ErrorPage<'a> {
     text: &'a ErrorText,
     icon: &'static str,
     request_id: Option<&'a str>,
+    /// Whether an item was asked for that may be in the trash.
     is_missing: bool,
 }
 
@@ -55,7 +56,7 @@ pub fn respond_to(request: &HttpRequest, error: &Error) -> HttpResponse {
     }
     let context = context_of(request);
     let text = error_text(&context.locale, error);
-    let mut response = error_response(request, status(error), &text, &context);
+    let mut response = error_response(request, error, &text, &context);
     let headers = response.headers_mut();
     if let Some(wait) = error.retry_after() {
         headers.insert(RETRY_AFTER, retry_after_seconds(wait).into());
@@ -88,7 +89,7 @@ pub async fn not_found(request: HttpRequest) -> HttpResponse {
     response
 }
 
-/// Returns the words for an error: those of its code, or else those of its status.
+/// Returns the words for an error: those of its variant, or else of its code, or else of its status.
 pub fn error_text(locale: &Locale, error: &Error) -> ErrorText {
     let spec = error.spec();
     let code = spec.code.to_ascii_lowercase().replace('_', "-");
@@ -111,21 +112,23 @@ pub fn error_text(locale: &Locale, error: &Error) -> ErrorText {
         let key = if crate::web::strings::has_message(&own) { own } else { general };
         locale.t_with(&key, &[("wait", MessageValue::Text(wait.clone()))])
     };
-    let mut text = find("text");
     // The message of the error is in English and says more than that of its code: what is in the way, and its numbers.
     let is_specific = matches!(spec.status, 400 | 402 | 409 | 410 | 413 | 415 | 422);
-    if is_specific && locale.language == AppLanguage::English {
-        text = message_sentence(error);
-    }
+    let text = match error_sentence(locale, error) {
+        Some(sentence) => sentence,
+        None if is_specific && locale.language == AppLanguage::English => message_sentence(error),
+        None => find("text"),
+    };
     ErrorText { title: find("title"), text }
 }
 
 fn error_response(
     request: &HttpRequest,
-    status: StatusCode,
+    error: &Error,
     text: &ErrorText,
     context: &RenderContext,
 ) -> HttpResponse {
+    let status = status(error);
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone());
     let rendered = if requested_parts(request).is_empty() {
         let icon = match status.as_u16() {
@@ -139,7 +142,7 @@ fn error_response(
             text,
             icon,
             request_id: id.as_deref().filter(|_| is_fault),
-            is_missing: status == StatusCode::NOT_FOUND,
+            is_missing: matches!(error, Error::NotFound(_)),
         };
         render_with(&page, context)
     } else {

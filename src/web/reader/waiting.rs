@@ -37,7 +37,7 @@ pub async fn show(request: &PageRequest, page: ReaderPage) -> Result<HttpRespons
     let waiting = WaitingPage {
         shell: request.shell(NavigationEntry::Library).await?,
         is_waiting: is_in_progress(&document),
-        reason: filters::visible_text(document.error.as_deref().unwrap_or_default()),
+        reason: document.error.clone().unwrap_or_default(),
         can_retry: document.bookmark.is_some() && document.url.is_some(),
         can_paste: document.url.is_some() && document.content_type == ContentType::Article,
         view,

@@ -169,6 +169,24 @@ async fn link_of_another_site_fetches_no_feed() {
 }
 
 #[actix_web::test]
+async fn refused_address_of_a_feed_has_a_german_sentence() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let german = Reader::new(&server).await.app.with("accept-language", "de");
+    let missing = site.page("/none", [Reply::Status(404)]);
+
+    for (url, sentence) in [
+        (missing.as_str(), "Fehler 404"),
+        ("ftp://a.example/feed", "keine Webadresse"),
+        ("http://10.0.0.1/feed", "privates Netz"),
+    ] {
+        let query: String = url::form_urlencoded::byte_serialize(url.as_bytes()).collect();
+        let refused = german.get(&format!("/feeds/add?url={query}")).await;
+        assert_eq!(refused.status, 422, "{url}: {}", refused.text);
+        assert!(refused.text.contains(sentence), "{url}: {}", refused.text);
+    }
+}
+
+#[actix_web::test]
 async fn manage_changes_unfollows_and_mutes() {
     let (server, site) = (Server::start().await, Site::start().await);
     let reader = Reader::new(&server).await;

@@ -148,6 +148,7 @@ async fn unknown_page_is_a_page_for_browsers_alone() {
 
     assert_eq!(page.status, 404);
     assert!(page.text.contains("Page not found") && page.text.contains("<h1>"), "{}", page.text);
+    assert!(page.text.contains("There is no such page") && !page.text.contains("/library/trash"));
     assert!(page.headers.contains_key("content-security-policy"));
     assert_eq!((program.status, program.text.as_str()), (404, ""));
 }

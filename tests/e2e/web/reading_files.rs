@@ -211,6 +211,17 @@ async fn export_is_begun_and_downloaded() {
 }
 
 #[actix_web::test]
+async fn form_with_a_file_of_another_type_is_refused() {
+    let server = Server::start().await;
+    let german = server.user(Plan::Pro).await.sign_in().await.with("accept-language", "de");
+
+    let refused = german.post_bytes("/uploads", FORM, form("notes.html", "text/html", b"<p>No.</p>")).await;
+
+    assert_eq!(refused.status, 422, "{}", refused.text);
+    assert!(refused.text.contains("Nur PDFs, Audio und Video lassen sich hochladen."), "{}", refused.text);
+}
+
+#[actix_web::test]
 async fn failed_text_shows_its_reason_and_is_retried() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
@@ -226,6 +237,8 @@ async fn failed_text_shows_its_reason_and_is_retried() {
     let page = browser.get("/uploads?stage=failed").await;
 
     assert!(page.text.contains("damaged or not a PDF"), "{}", page.text);
+    let german = browser.clone().with("accept-language", "de").get("/uploads?stage=failed").await;
+    assert!(german.text.contains("beschädigt oder kein PDF"), "{}", german.text);
     let id = failed["documentId"].as_str().unwrap();
     assert_eq!(browser.post_form(&format!("/uploads/{id}/retry"), &[]).await.status, 303);
     assert_ne!(failed["title"], Value::Null);

@@ -5,6 +5,7 @@ uploads-choose = Dateien wählen
 uploads-send = Hochladen
 uploads-hint = Bis zu { $size } je Datei. Du kannst diese Seite verlassen, während sie verarbeitet werden.
 uploads-too-large = Zu groß. Bis zu { $size } je Datei.
+uploads-empty = Diese Datei ist leer.
 uploads-wrong-type = Nur PDFs, Audio und Video
 uploads-sending = wird hochgeladen
 uploads-finishing = fast fertig

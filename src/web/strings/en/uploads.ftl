@@ -5,6 +5,7 @@ uploads-choose = Choose files
 uploads-send = Upload
 uploads-hint = Up to { $size } each. You can leave this page while they are processed.
 uploads-too-large = Too large. Up to { $size } each.
+uploads-empty = This file is empty.
 uploads-wrong-type = Only PDFs, audio and video
 uploads-sending = uploading
 uploads-finishing = almost done
