@@ -51,7 +51,8 @@ class CarrelAdd extends HTMLElement {
   // One after the other: together they would only share the line.
   async #send(files) {
     const rows = files.map((file) => ({ file, row: this.#row(file), fault: refusal(file, Number(this.dataset.largest)) }));
-    for (const { row, fault } of rows) if (fault) this.#fail(row, { type: this.dataset.type, size: this.dataset.tooLarge }[fault]);
+    const { type, empty, tooLarge } = this.dataset;
+    for (const { row, fault } of rows) if (fault) this.#fail(row, { type, empty, size: tooLarge }[fault]);
     for (const { file, row, fault } of rows) if (!fault) await this.#upload(file, row);
   }
 

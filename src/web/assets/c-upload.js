@@ -34,7 +34,8 @@ class CUpload extends HTMLElement {
       row.querySelector("progress").setAttribute("aria-label", file.name);
       list.append(row);
       const fault = refusal(file, Number(this.dataset.largest));
-      if (fault) this.#end(row, { type: this.dataset.wrongType, size: this.dataset.tooLarge }[fault], "is-error");
+      const { wrongType, empty, tooLarge } = this.dataset;
+      if (fault) this.#end(row, { type: wrongType, empty, size: tooLarge }[fault], "is-error");
       else this.#queue({ file, row, stop: new AbortController() });
     }
     this.#next();
@@ -76,8 +77,9 @@ class CUpload extends HTMLElement {
       noteChange();
       await this.#refresh();
     } catch (error) {
-      const isStopped = stop.signal.aborted;
-      this.#end(row, isStopped ? this.dataset.stopped : error.words ?? this.dataset.failed, isStopped ? "" : "is-error");
+      const { stopped, full, failed } = this.dataset;
+      if (stop.signal.aborted) this.#end(row, stopped, "");
+      else this.#end(row, { 402: full, 403: full, 413: full, 507: full }[error.status] ?? failed, "is-error");
     }
   }
 

@@ -1,15 +1,16 @@
 // Uploads of files: what is refused before anything is sent, and the requests of one.
 import { mediaType } from "./media-type.js";
 
-/** Returns why a file of at most `largest` bytes is not sent, `"type"` or `"size"`; undefined if it can be. */
+/** Returns why a file is not sent, of which `largest` bytes may be: `"type"`, `"empty"` or `"size"`; undefined if it can be. */
 export function refusal(file, largest) {
   if (!mediaType(file.name, file.type)) return "type";
+  if (!file.size) return "empty";
   return file.size > largest ? "size" : undefined;
 }
 
 /**
  * Announces a file at an address, sends it and completes it. Returns what the last request answers. `onProgress` gets the part that is
- * sent, from 0 to 1. The error of a request that the server refused has its `status` and the server's `words`.
+ * sent, from 0 to 1. The error of a request that the server refused has its `status`.
  */
 export async function upload(url, file, { signal, onProgress, onSent }) {
   const ticket = await post(url, { filename: file.name, contentType: mediaType(file.name, file.type), bytes: file.size }, signal);
@@ -24,7 +25,7 @@ async function post(url, body, signal) {
     headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(body),
   });
   const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw Object.assign(new Error("refused"), { status: response.status, words: answer.error?.message });
+  if (!response.ok) throw Object.assign(new Error("refused"), { status: response.status });
   return answer.data;
 }
 

@@ -64,7 +64,7 @@ impl FormFaults {
 }
 
 /// The reasons of faults that users meet, each with the key of its sentence. `{}` stands for a number.
-const REASONS: [(&str, &str); 22] = [
+const REASONS: [(&str, &str); 23] = [
     ("is required", "fault-required"),
     ("must not be empty", "fault-required"),
     ("must not be blank", "fault-required"),
@@ -85,6 +85,7 @@ const REASONS: [(&str, &str); 22] = [
     ("must be true or false", "fault-choice"),
     ("must be the IANA name of a time zone", "fault-time-zone"),
     ("must be a file name without a path", "fault-file-name"),
+    ("must be a PDF, audio or video file", "fault-file-type"),
     ("must have {} to {} items", "fault-items"),
     ("is given more than once", "fault-repeated"),
 ];

@@ -9,7 +9,7 @@ use actors::operations::uploads::SendUpload;
 use disk::ScratchFile;
 use errors::Error;
 use futures_util::TryStreamExt;
-use library::uploads::NewUpload;
+use library::uploads::{MediaType, NewUpload};
 use storage::blobs::BlobError;
 use tokio::time::timeout;
 
@@ -23,6 +23,8 @@ use crate::web::strings::MessageValue;
 const MAX_FILES: usize = 20;
 /// The longest name of a file, in characters.
 const MAX_NAME_CHARS: usize = 255;
+/// The fault of a file that is not made into a text.
+const UNSUPPORTED_FILE: &str = "must be a PDF, audio or video file";
 /// Longest wait for another form of the same user, which may take hours to arrive.
 const MAX_FORM_WAIT: Duration = Duration::from_secs(10);
 
@@ -66,6 +68,11 @@ async fn receive_files(request: &PageRequest, payload: Payload) -> Result<usize,
             return Err(Error::invalid("file", "must have 1 to 20 items"));
         }
         let media_type = media_type(&field, &name);
+        if MediaType::parse(&media_type).and_then(|kind| kind.content_type()).is_none() {
+            // A browser shows no answer that comes before it has sent the file.
+            skip(&mut deadline, &mut field).await?;
+            return Err(Error::invalid("file", UNSUPPORTED_FILE));
+        }
         let (file, bytes) = store(request, &mut deadline, &mut field).await?;
         if bytes > 0 {
             let new = NewUpload { filename: name, content_type: media_type, bytes };

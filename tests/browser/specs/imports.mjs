@@ -85,8 +85,10 @@ export const tests = {
     await page.getByLabel("Choose files").setInputFiles([
       { name: "birds.pdf", mimeType: "application/pdf", buffer: pdf([["The heron stands."]]) },
       { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("no") },
+      { name: "empty.pdf", mimeType: "application/pdf", buffer: Buffer.alloc(0) },
     ]);
     await page.getByText("Only PDFs, audio and video").waitFor();
+    await page.getByText("This file is empty.").waitFor();
     await session.until("/uploads", (it) => it.uploads[0]?.status === "ready");
     await page.reload();
     await page.getByRole("link", { name: "birds" }).first().click();
