@@ -149,7 +149,14 @@ async fn add_pages(request: &PageRequest) -> Result<HttpResponse, Error> {
         page.faults.add("urls", request.locale().t("add-no-address"));
         return request.show_with_status(StatusCode::UNPROCESSABLE_ENTITY, &page);
     }
-    let saved = save_addresses(request, &found.urls).await?;
+    let saved = match save_addresses(request, &found.urls).await {
+        Ok(saved) => saved,
+        Err(error) => {
+            let (status, faults) = FormFaults::from_error(error, request.locale())?;
+            let page = AddPage { faults, ..empty(request, "pages").await? };
+            return request.show_with_status(status, &page);
+        }
+    };
     if found.left_out == 0 && found.refused.is_empty() && saved.iter().all(AddedPage::is_saved) {
         let count = i64::try_from(saved.len()).unwrap_or(i64::MAX);
         let message = DoneMessage::new("add-done").with("count", MessageValue::Number(count));

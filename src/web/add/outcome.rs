@@ -1,6 +1,5 @@
 //! What is known about an address before it is saved, and what became of it.
 
-use ::web::UrlRejection;
 use actors::operations::bookmarks::{BookmarkView, CreateBookmark, FindBookmarksByUrl};
 use actors::target::Target;
 use errors::Error;
@@ -152,23 +151,17 @@ fn split_tags(tags: &str) -> Vec<String> {
 /// # Errors
 /// The error itself if it is not about the address.
 fn refused(request: &PageRequest, error: Error) -> Result<AddressState, Error> {
-    if let Error::UrlRejected { rejection, .. } = &error {
-        let key = match *rejection {
-            UrlRejection::LocalName | UrlRejection::Private => "add-refused-private",
-            UrlRejection::Own => "add-refused-own",
-            UrlRejection::NotHttp
-            | UrlRejection::Malformed
-            | UrlRejection::TooLong
-            | UrlRejection::Credentials
-            | UrlRejection::Port => "add-refused-address",
-        };
-        return Ok(AddressState::Refused(request.locale().t(key)));
-    }
     let spec = error.spec();
-    if spec.status >= 500 || spec.is_temporary {
+    if spec.status >= 500 || spec.is_temporary || is_of_tags(&error) {
         return Err(error);
     }
     Ok(AddressState::Refused(error_text(request.locale(), &error).text))
+}
+
+/// Whether the tags of the form are at fault, which are the same for all addresses.
+fn is_of_tags(error: &Error) -> bool {
+    let Error::Invalid(invalid) = error else { return false };
+    invalid.faults.iter().any(|fault| fault.field.starts_with("tags"))
 }
 
 #[cfg(test)]

@@ -420,6 +420,20 @@ async fn note_is_written_into_a_project() {
 }
 
 #[actix_web::test]
+async fn too_many_tags_are_one_fault_of_their_field() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let tags = (0..201).map(|n| format!("t{n}")).collect::<Vec<_>>().join(",");
+    let urls = "https://a.example/one\nhttps://a.example/two";
+
+    let refused = session.post_form("/add", &[("urls", urls), ("tags", &tags), ("what", "pages")]).await;
+
+    assert_eq!(refused.status, 422, "{}", refused.text);
+    assert_eq!(refused.text.matches("Use 0 to 200 entries.").count(), 1, "{}", refused.text);
+    assert!(refused.text.contains("https://a.example/two") && !refused.text.contains("class=\"found-urls\""));
+}
+
+#[actix_web::test]
 async fn pasted_page_becomes_the_text_of_a_bookmark() {
     let server = Server::start().await;
     let user = server.user(Plan::Pro).await;
