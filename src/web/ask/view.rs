@@ -142,7 +142,13 @@ impl AnsweredView {
     ) -> Self {
         let locale = request.locale();
         let base_url = &request.ctx.core.base_url;
-        let markdown = answer_markdown(&answer, base_url, &locale.t("ask-not-verified-note"));
+        let is_nothing = answer.outcome == AnswerOutcome::NothingFound;
+        let markdown = if is_nothing {
+            // The text of such an answer is a sentence in English.
+            locale.t("ask-nothing")
+        } else {
+            answer_markdown(&answer, base_url, &locale.t("ask-not-verified-note"))
+        };
         let divided = divide_answer(&answer.answer, answer.citations.len());
         let sources: Vec<CitedSourceView> = answer
             .citations
@@ -168,7 +174,7 @@ impl AnsweredView {
             paragraphs,
             unverified_count: unverified.len(),
             unverified: locale.list(&unverified),
-            is_nothing: answer.outcome == AnswerOutcome::NothingFound,
+            is_nothing,
             passages_read: answer.passages_read,
             model: answer.model,
             markdown,

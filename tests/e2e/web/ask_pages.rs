@@ -34,6 +34,24 @@ async fn ask(session: &Client) -> (String, String) {
 }
 
 #[actix_web::test]
+async fn answer_without_a_result_is_said_once_and_in_german() {
+    let server = Server::start().await;
+    let session = create_reader(&server.user(Plan::Pro).await).await;
+    let german = session.with("accept-language", "de");
+    let question = "How do volcanoes of Iceland erupt?";
+
+    let asked = german.post_form("/ask", &[("question", question), ("scope", "all")]).await;
+    let page = eventually("the answer is on the page", async || {
+        let page = german.get(asked.header("location")).await;
+        page.text.contains("callout ask-care").then_some(page.text)
+    })
+    .await;
+
+    assert!(page.contains("Darüber steht nichts in der Bibliothek."), "{page}");
+    assert!(!page.contains("There is nothing about this"), "{page}");
+}
+
+#[actix_web::test]
 async fn question_page_shows_the_answer_with_its_source() {
     let server = Server::start().await;
     let session = create_reader(&server.user(Plan::Pro).await).await;
