@@ -104,21 +104,31 @@ impl HighlightExport {
 }
 
 fn heading(of: &HighlightOfDocument, is_first: bool) -> String {
-    let author = of.author.as_ref().map(|author| format!("{}\n\n", one_line(author))).unwrap_or_default();
+    let title = escape_link_text(&of.title);
+    let author = of.author.as_deref().map(|author| escape_html(&one_line(author)));
+    let author = author.map(|author| format!("{author}\n\n")).unwrap_or_default();
     let gap = if is_first { "" } else { "\n" };
-    format!("{gap}## [{}](<{}>)\n\n{author}", escaped(&of.title), of.url.replace(['<', '>', '\n', '\r'], ""))
+    format!("{gap}## [{title}](<{}>)\n\n{author}", of.url.replace(['<', '>', '\n', '\r'], ""))
 }
 
 fn quotation(of: &HighlightOfDocument) -> String {
-    let quoted: String = of.highlight.text.lines().map(|line| format!("> {line}\n")).collect();
+    let text = escape_html(&of.highlight.text);
+    let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
     let note = of.highlight.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
     let note = note.map(|note| format!("\n{note}\n")).unwrap_or_default();
     format!("{quoted}{note}\n")
 }
 
 /// Returns a title as the text of a link in Markdown.
-fn escaped(title: &str) -> String {
-    one_line(title).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+fn escape_link_text(title: &str) -> String {
+    escape_html(&one_line(title)).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+}
+
+/// Escapes HTML in what a page determines: its title, author and text. Some viewers of Markdown run the HTML in a file. Notes are
+/// not escaped: they are Markdown of the user.
+fn escape_html(text: &str) -> String {
+    // Entities, because some viewers do not know `\<`.
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn one_line(text: &str) -> String {
@@ -204,6 +214,24 @@ mod tests {
             "## [On \\[grey\\] herons](<https://birds.example/a>)\n\nAda\n\n> Reeds,\n> reeds\n\nWhy?\n\n"
         );
         assert_eq!(second, "> Fish\n\n");
+    }
+
+    #[test]
+    fn markdown_has_no_html_of_pages() {
+        let html = "<img src=x> & [b]";
+        let of = HighlightOfDocument {
+            title: html.to_owned(),
+            author: Some(html.to_owned()),
+            ..highlight(html, Some("<b>"))
+        };
+
+        let markdown = export(ExportFormat::Markdown).one(&of).unwrap();
+
+        assert_eq!(
+            markdown,
+            "## [&lt;img src=x&gt; &amp; \\[b\\]](<https://birds.example/a>)\n\n&lt;img src=x&gt; &amp; [b]\n\n\
+             > &lt;img src=x&gt; &amp; [b]\n\n<b>\n\n"
+        );
     }
 
     #[test]
