@@ -22,7 +22,7 @@ const MODEL_CHANGES: [&str; 4] = [".update(", ".delete(", ".save(", ".update_wit
 const CONNECTIONS: [&str; 3] = ["txn", "db", "write("];
 
 /// Functions that change rows of owned tables without their owner: file, name and reason.
-const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 29] = [
+const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 30] = [
     ("actors/crates/jobs/src/claim.rs", "end_leases", "a process that crashed ran jobs of many users"),
     ("actors/crates/jobs/src/complete.rs", "done_jobs", "the clean-up deletes ended jobs of all users"),
     ("actors/crates/jobs/src/complete.rs", "end_wait", "jobs of many users wait for the same resource"),
@@ -53,6 +53,7 @@ const CHANGES_WITHOUT_OWNER: [(&str, &str, &str); 29] = [
     ("actors/src/activity/actor.rs", "sweep", "the clean-up deletes old lines of all users"),
     ("actors/src/auth/accounts.rs", "remove", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_disabled", "the row of an account has no other owner"),
+    ("actors/src/auth/accounts.rs", "set_email", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_name", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "set_operator", "the row of an account has no other owner"),
     ("actors/src/auth/accounts.rs", "replace_password", "the row of an account has no other owner"),

@@ -101,11 +101,11 @@ async fn minutes_of_a_text_are_those_of_the_user() {
     let (key, session) = (user.full_key().await, user.sign_in().await);
     let saved = key.save_text("https://a.example/words", &"word ".repeat(300)).await;
     key.wait_for(&saved, "ready").await;
-    assert!(page(&session, "/library").await.contains("<span>2 min</span>"));
+    assert!(page(&session, "/library").await.contains("<span>2\u{a0}min</span>"));
 
     session.patch("/app/api/settings", json!({ "wordsPerMinute": 100 })).await.data(200);
 
-    assert!(page(&session, "/library").await.contains("<span>3 min</span>"));
+    assert!(page(&session, "/library").await.contains("<span>3\u{a0}min</span>"));
 }
 
 #[actix_web::test]
