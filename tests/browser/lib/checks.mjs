@@ -93,7 +93,7 @@ export async function assertStatic(page, at) {
   // Not by a script of the page: the policy of a page without scripts forbids requests.
   const answer = await page.context().request.get(page.url(), { headers: { Accept: "text/html" } });
   const html = await answer.text();
-  for (const inline of [/\sstyle=/i, /<style/i, /<script(?![^>]*\ssrc=)/i, /\son[a-z]+="/i, /javascript:(?!void\(open\()/i]) {
+  for (const inline of [/\sstyle=/i, /<style/i, /<script(?![^>]*\ssrc=)/i, /\son[a-z]+="/i, /=\s*["']?\s*javascript:(?!void\(open\()/i]) {
     const found = inline.exec(html);
     if (found) throw new Error(`${at}: ${html.slice(Math.max(0, found.index - 60), found.index + 100)}`);
   }
