@@ -60,7 +60,7 @@ use engine::{RequestKey, is_number};
 use language_watch::LanguageWatch;
 use operators::UserSearch;
 use spelling::{Correction, UserVocabularies, Vocabularies};
-use unindexed::UnindexedReader;
+use unindexed::{UnindexedDocuments, UnindexedReader};
 
 pub use engine::{Completeness, EmbedOutcome, Engine, IndexProbe, ModelNames, Vectors};
 pub use filter::{LibraryFilter, Naming, ResolvedFilter, labels_of};
@@ -91,6 +91,8 @@ const REMOTE_REST_TIME: Duration = Duration::from_millis(900);
 const TEXT_SEARCH_TIME: Duration = Duration::from_millis(500);
 /// Part of the time of a request that a service that embeds leaves for the index.
 const MIN_INDEX_TIME: Duration = Duration::from_millis(300);
+/// Number of searches that read documents at the same time which the index lacks: one for each connection to the database that reads.
+const MAX_READS: usize = 8;
 /// Queries whose vectors are waited for at the same time. Half of the permits of [`Lane::Remote`], so that an endpoint that does not answer
 /// does not hold up an index on a server.
 const MAX_SERVICE_QUERIES: usize = 16;
@@ -172,6 +174,8 @@ pub struct Retrieval {
     db: Db,
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
+    /// Searches that read at the same time what the index lacks. Not `searches`: they wait for the database instead of computing.
+    reads: FairSemaphore<UserId>,
     /// Queries that a service embeds at the same time. Not `searches`: a search computes, and does not wait for that service.
     service_queries: FairSemaphore<UserId>,
     /// Filters that the database resolves at the same time. Not `searches`: those of an index on a server are all taken when it does not
@@ -209,6 +213,7 @@ impl Retrieval {
         } else {
             FairSemaphore::new(max_searches(), MAX_WAIT)
         };
+        let reads = FairSemaphore::new(MAX_READS, MAX_WAIT);
         let filters = FairSemaphore::new(max_searches(), MAX_WAIT);
         let service_queries = FairSemaphore::new(MAX_SERVICE_QUERIES, MAX_SERVICE_WAIT);
         let text_searches = FairSemaphore::new(MAX_TEXT_SEARCHES, TEXT_SEARCH_TIME);
@@ -216,6 +221,7 @@ impl Retrieval {
             db,
             port,
             searches,
+            reads,
             service_queries,
             filters,
             text_searches,
@@ -397,12 +403,7 @@ impl Retrieval {
     ) -> Result<RankedHits, Error> {
         let vector = self.service_vector(request, user, &search.query).await?;
         let is_incomplete = self.is_incomplete(user).await?;
-        // Other nodes write to an index on a server too.
-        if self.engine.is_remote() {
-            self.languages.refresh(user, || self.engine.forget_languages(user)).await?;
-        }
-        // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
-        let unindexed = self.unindexed.read(user, &search).await?;
+        let unindexed = self.read_unindexed(user, &search).await?;
         let user_search = UserSearch {
             db: &self.db,
             engine: &self.engine,
@@ -412,8 +413,7 @@ impl Retrieval {
             vector: vector.as_ref(),
             ends_at: request.ends_at(self.reserved_time()),
         };
-        // In turns between users: searches of one account do not delay those of others. What waits for a service or the database
-        // comes before, because it needs no core.
+        // In turns between users, as before each step that many searches wait for: those of one account do not delay those of others.
         let _permit = self.searches.acquire(user).await.map_err(|error| self.refused_permit(error))?;
         let mut found = if search.query.has_operators() {
             operators::search(user_search, search).await?
@@ -422,6 +422,18 @@ impl Retrieval {
         };
         found.may_lack_passages |= unindexed.lack_texts();
         Ok(found)
+    }
+
+    /// Reads the documents that the index lacks a change of, once it is the turn of the user. It holds no permit of a search: under load most
+    /// of its time is waiting for the database.
+    async fn read_unindexed(&self, user: UserId, search: &SearchQuery) -> Result<UnindexedDocuments, Error> {
+        let _permit = self.reads.acquire(user).await.map_err(|error| self.refused_permit(error))?;
+        // Other nodes write to an index on a server too.
+        if self.engine.is_remote() {
+            self.languages.refresh(user, || self.engine.forget_languages(user)).await?;
+        }
+        // Before the index is asked: what is indexed meanwhile is found twice, and counts once.
+        self.unindexed.read(user, search).await
     }
 
     /// Returns the part of the time of a request that is left when the index has not answered.
