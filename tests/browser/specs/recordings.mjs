@@ -54,7 +54,7 @@ export const tests = {
   "the transcript is downloaded as captions with its times": async (t) => {
     const page = await opened(t);
     await page.getByRole("button", { name: "More", exact: true }).click();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Captions (WebVTT)" }).click()]);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#more").getByRole("link", { name: "Captions (WebVTT)" }).click()]);
     assert.equal(download.suggestedFilename(), "captions.vtt");
     const captions = await readFile(await download.path(), "utf8");
     assert.match(captions, /^WEBVTT\n/);
