@@ -43,16 +43,16 @@ impl TypeView {
 
     /// The presets, in the order of the panel.
     pub fn presets(&self) -> Vec<PresetChoice> {
-        let choice = |name: &&'static str| {
+        let choice = |&name: &&'static str| {
             let (size, leading, measure) = measures_of(name.parse().ok()?);
-            Some(PresetChoice { name: *name, is_chosen: *name == self.preset, size, leading, measure })
+            Some(PresetChoice { name, is_chosen: name == self.preset, size, leading, measure })
         };
         ReadingPreset::NAMES.iter().filter_map(choice).collect()
     }
 
     /// The papers, in the order of the panel.
     pub fn papers(&self) -> Vec<PaperChoice> {
-        let choice = |name: &&'static str| PaperChoice { name: *name, is_chosen: *name == self.paper };
+        let choice = |&name: &&'static str| PaperChoice { name, is_chosen: name == self.paper };
         ReadingPaper::NAMES.iter().map(choice).collect()
     }
 }
