@@ -41,6 +41,7 @@ mod pictures;
 pub mod places;
 mod projects;
 mod reader;
+mod reading_presets;
 mod reading_time;
 mod reasons;
 pub mod render_context;

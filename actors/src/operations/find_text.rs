@@ -94,6 +94,15 @@ pub struct TextHit {
     pub after: String,
 }
 
+impl FindTextResponse {
+    /// Returns the response with the first [`MAX_HITS`] of these places.
+    fn new(document: &document::Model, mut hits: Vec<TextHit>) -> Self {
+        let truncated = hits.len() > MAX_HITS;
+        hits.truncate(MAX_HITS);
+        Self { document_id: document.id, version: document.version, hits, truncated }
+    }
+}
+
 impl Operation for FindText {
     type Reply = FindTextResponse;
     const SCOPES: &'static [Scope] = &[Scope::ReadLibrary];
@@ -105,14 +114,7 @@ impl Operation for FindText {
     async fn run(self, caller: &Caller, ctx: &OperationContext) -> Result<FindTextResponse, Error> {
         let document = find_document(caller.user, self.document, ctx).await?;
         let passages = passages_of(&document).order_by_asc(chunk::Column::Ordinal);
-        let hits = find_in(passages, self.words, ctx).await?;
-        let truncated = hits.len() > MAX_HITS;
-        Ok(FindTextResponse {
-            document_id: document.id,
-            version: document.version,
-            hits: hits.into_iter().take(MAX_HITS).collect(),
-            truncated,
-        })
+        Ok(FindTextResponse::new(&document, find_in(passages, self.words, ctx).await?))
     }
 }
 
@@ -132,11 +134,9 @@ impl Operation for FindTextInRange {
             .filter(chunk::Column::EndOffset.gt(offset(self.range.start)))
             .filter(chunk::Column::StartOffset.lt(offset(end)))
             .order_by_asc(chunk::Column::StartOffset);
-        let mut hits = find_in(passages, self.words, ctx).await?;
-        let truncated = hits.len() > MAX_HITS;
-        hits.truncate(MAX_HITS);
-        hits.retain(|hit| self.range.contains(&hit.start));
-        Ok(FindTextResponse { document_id: document.id, version: document.version, hits, truncated })
+        let mut response = FindTextResponse::new(&document, find_in(passages, self.words, ctx).await?);
+        response.hits.retain(|hit| self.range.contains(&hit.start));
+        Ok(response)
     }
 }
 

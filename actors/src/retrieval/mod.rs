@@ -91,8 +91,8 @@ const REMOTE_REST_TIME: Duration = Duration::from_millis(900);
 const TEXT_SEARCH_TIME: Duration = Duration::from_millis(500);
 /// Part of the time of a request that a service that embeds leaves for the index.
 const MIN_INDEX_TIME: Duration = Duration::from_millis(300);
-/// Number of searches that read documents at the same time which the index lacks: one for each connection to the database that reads.
-const MAX_READS: usize = 8;
+/// Searches that read unindexed documents at the same time: one for each connection of the database for reading.
+const MAX_UNINDEXED_READS: usize = 8;
 /// Queries whose vectors are waited for at the same time. Half of the permits of [`Lane::Remote`], so that an endpoint that does not answer
 /// does not hold up an index on a server.
 const MAX_SERVICE_QUERIES: usize = 16;
@@ -174,8 +174,8 @@ pub struct Retrieval {
     db: Db,
     port: Port<RetrievalActor>,
     searches: FairSemaphore<UserId>,
-    /// Searches that read at the same time what the index lacks. Not `searches`: they wait for the database instead of computing.
-    reads: FairSemaphore<UserId>,
+    /// Searches that read unindexed documents at the same time. Not `searches`: they wait for the database instead of computing.
+    unindexed_reads: FairSemaphore<UserId>,
     /// Queries that a service embeds at the same time. Not `searches`: a search computes, and does not wait for that service.
     service_queries: FairSemaphore<UserId>,
     /// Filters that the database resolves at the same time. Not `searches`: those of an index on a server are all taken when it does not
@@ -213,7 +213,7 @@ impl Retrieval {
         } else {
             FairSemaphore::new(max_searches(), MAX_WAIT)
         };
-        let reads = FairSemaphore::new(MAX_READS, MAX_WAIT);
+        let unindexed_reads = FairSemaphore::new(MAX_UNINDEXED_READS, MAX_WAIT);
         let filters = FairSemaphore::new(max_searches(), MAX_WAIT);
         let service_queries = FairSemaphore::new(MAX_SERVICE_QUERIES, MAX_SERVICE_WAIT);
         let text_searches = FairSemaphore::new(MAX_TEXT_SEARCHES, TEXT_SEARCH_TIME);
@@ -221,7 +221,7 @@ impl Retrieval {
             db,
             port,
             searches,
-            reads,
+            unindexed_reads,
             service_queries,
             filters,
             text_searches,
@@ -427,7 +427,7 @@ impl Retrieval {
     /// Reads the documents that the index lacks a change of, once it is the turn of the user. It holds no permit of a search: under load most
     /// of its time is waiting for the database.
     async fn read_unindexed(&self, user: UserId, search: &SearchQuery) -> Result<UnindexedDocuments, Error> {
-        let _permit = self.reads.acquire(user).await.map_err(|error| self.refused_permit(error))?;
+        let _permit = self.unindexed_reads.acquire(user).await.map_err(|error| self.refused_permit(error))?;
         // Other nodes write to an index on a server too.
         if self.engine.is_remote() {
             self.languages.refresh(user, || self.engine.forget_languages(user)).await?;

@@ -16,6 +16,7 @@ use crate::web::page::faults::FormFaults;
 use crate::web::page::fields::Fields;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::reading_presets::measures_of;
 
 /// The page of the reader.
 #[derive(Template)]
@@ -96,7 +97,7 @@ async fn show_with(
         shows_pictures = form.has("pictures");
         form.text("wordsPerMinute").clone_into(&mut words_per_minute);
     }
-    let (size, leading, measure) = preset_sizes(reading.preset);
+    let (size, leading, measure) = measures_of(reading.preset);
     let page = ReadingPage {
         shell: request.shell(NavigationEntry::Settings).await?,
         tab: "reading",
@@ -127,16 +128,5 @@ fn sent_reading(stored: ReadingSettings, form: &Fields) -> ReadingSettings {
         justified: form.has("justified"),
         inverts_pages: form.has("invertsPages"),
         words_per_minute: stored.words_per_minute,
-    }
-}
-
-/// Size, line height and width of a preset, as `tokens.css` has them.
-fn preset_sizes(preset: ReadingPreset) -> (i32, i32, i32) {
-    match preset {
-        ReadingPreset::Page => (1_250, 162, 33),
-        ReadingPreset::Paperback => (1_063, 150, 31),
-        ReadingPreset::Large => (1_500, 158, 29),
-        ReadingPreset::Plain => (1_125, 162, 34),
-        ReadingPreset::Legible => (1_188, 170, 34),
     }
 }

@@ -25,7 +25,7 @@ use crate::web::page::shell::{NavigationEntry, Shell};
 
 /// The page waits this long for a call: for as long as its script asks.
 const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
-/// Id of the page for clients that have no instructions of their own.
+/// Id of the page for clients without specific instructions.
 const OTHER_CLIENTS: &str = "other";
 
 /// Mounts the pages.
@@ -56,7 +56,7 @@ impl ConnectPage {
         self.assistant.snippets.iter().any(|snippet| snippet.text.contains("{key}"))
     }
 
-    /// Returns whether the page is for clients that have no instructions of their own.
+    /// Returns whether the page is for clients without specific instructions.
     fn is_for_others(&self) -> bool {
         self.assistant.id == OTHER_CLIENTS
     }
@@ -201,7 +201,7 @@ async fn last_connected(
         }
     }
     for key in page.run(ListKeys).await?.keys {
-        // A client without a name of its own is known by that of its key.
+        // A client that sends no name is recognised by the name of its key.
         let name = key.last_client.unwrap_or(key.name);
         if let Some(at) = key.last_used_at.filter(|_| key.kind == KeyKind::Mcp && is_assistant(&name)) {
             calls.push(LastConnection { name, at });

@@ -77,7 +77,7 @@ fn href_of(item: &ItemView, highlight: Option<&HighlightExcerpt>) -> String {
     }
 }
 
-/// Returns the beginning of a text on one line, with an ellipsis if it goes on.
+/// Returns the first [`MAX_EXCERPT_CHARS`] characters of a text without its line breaks, and an ellipsis if the text is longer.
 fn excerpt(text: &str) -> String {
     let start = text::one_line(text::head(text, 2 * MAX_EXCERPT_CHARS));
     let cut = text::head(&start, MAX_EXCERPT_CHARS);

@@ -24,7 +24,7 @@ const RIGHT_TO_LEFT_LANGUAGES: [&str; 8] = ["ar", "fa", "he", "ur", "yi", "ps", 
 pub struct ReaderView {
     /// Id of the document.
     pub id: String,
-    /// Whether a document of another form is read as text.
+    /// Whether the text of a PDF or a recording is shown instead of its pages or its player.
     pub is_text: bool,
     /// The URL that names a place of it, up to its first parameter, see [`place_url`].
     pub place_url: String,
@@ -191,7 +191,7 @@ pub fn has_other_form(content_type: ContentType) -> bool {
     }
 }
 
-/// Returns whether the fields of a URL or a form ask for the text of a document in place of its own form.
+/// Returns whether the fields of a URL or a form ask for the text of a PDF or a recording instead of its pages or its player.
 pub fn asks_for_text(fields: &Fields) -> bool {
     fields.get("as") == Some("text")
 }

@@ -9,6 +9,7 @@ use values::kind::{ReadingPaper, ReadingPreset};
 
 use crate::web::page::done::DoneMessage;
 use crate::web::page::request::PageRequest;
+use crate::web::reading_presets::measures_of;
 
 /// What the panel shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,17 +80,6 @@ pub struct PaperChoice {
     pub name: &'static str,
     /// Whether it is chosen.
     pub is_chosen: bool,
-}
-
-/// Returns size, line height and width of a preset, as tokens.css has them on a wide screen.
-fn measures_of(preset: ReadingPreset) -> (i32, i32, i32) {
-    match preset {
-        ReadingPreset::Page => (1_250, 162, 33),
-        ReadingPreset::Paperback => (1_063, 150, 31),
-        ReadingPreset::Large => (1_500, 158, 29),
-        ReadingPreset::Plain => (1_125, 162, 34),
-        ReadingPreset::Legible => (1_188, 170, 34),
-    }
 }
 
 /// Changes the type of the reader, and leads back to the text.

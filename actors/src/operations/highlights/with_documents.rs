@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use database::padded;
-use entity::{bookmark, bookmark_tag, document, highlight};
+use entity::{bookmark, document, highlight};
 use schemars::JsonSchema;
 use sea_orm::{ColumnTrait, QueryFilter, QuerySelect};
 use serde::Serialize;
@@ -13,6 +13,7 @@ use values::kind::{AnchorState, ContentType};
 use super::view::AnchoredHighlight;
 use crate::context::OperationContext;
 use errors::Error;
+use library::bookmarks::tags_of_bookmarks;
 use library::documents::{TextPlace, find_places};
 
 /// A highlight with its document, and where in it it is.
@@ -70,7 +71,8 @@ pub(super) async fn with_documents(
         placed.extend(id.and_then(|id| documents.get(id)).map(|document| (row, document)));
     }
     let places = places_of(ctx, user, &placed).await?;
-    let tags = tags_of(ctx, user, documents_of.keys().copied().collect()).await?;
+    let bookmarks: Vec<BookmarkId> = documents_of.keys().copied().collect();
+    let tags = tags_of_bookmarks(db, user, &bookmarks).await?;
     let view = |(row, document): (highlight::Model, &document::Model)| {
         let place = places.get(&row.id).copied().unwrap_or_default();
         HighlightOfDocument {
@@ -108,30 +110,6 @@ async fn places_of(
         places.extend(highlights.into_iter().map(|(id, _)| id).zip(found));
     }
     Ok(places)
-}
-
-/// Returns the tags of bookmarks, sorted by their names.
-async fn tags_of(
-    ctx: &OperationContext,
-    user: UserId,
-    bookmarks: Vec<BookmarkId>,
-) -> Result<HashMap<BookmarkId, Vec<String>>, Error> {
-    let mut tags: HashMap<BookmarkId, Vec<String>> = HashMap::new();
-    if bookmarks.is_empty() {
-        return Ok(tags);
-    }
-    // Two columns, which the index by the bookmark has, and not sorted by the database: for whole rows, or for the order of the names,
-    // SQLite would read all tags of the user.
-    let rows = bookmark_tag::Entity::owned_by(user)
-        .filter(bookmark_tag::Column::BookmarkId.is_in(padded(&bookmarks)))
-        .select_only()
-        .columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name]);
-    let rows: Vec<(BookmarkId, String)> = rows.into_tuple().all(ctx.core.db.read()).await?;
-    for (bookmark, name) in rows {
-        tags.entry(bookmark).or_default().push(name);
-    }
-    tags.values_mut().for_each(|names| names.sort_unstable());
-    Ok(tags)
 }
 
 /// Returns the bookmarks of highlights, each once.

@@ -36,7 +36,7 @@ pub use filter::{BookmarkConditions, is_saved_after, is_saved_before, matching_f
 pub use new_bookmark::{CreateBookmarkRequest, NewBookmark};
 pub use page_url::{find_by_url, find_by_urls, require_fetchable, require_savable, require_url};
 pub use save::{SavedPage, add_attributes, save, save_in_transaction};
-pub use tags::{add_tags, normalize_tag, normalize_tags, replace_tags};
+pub use tags::{add_tags, normalize_tag, normalize_tags, replace_tags, tags_of_bookmarks};
 
 pub(crate) use collections::skip_existing_membership;
 pub(crate) use tags::skip_existing_tag;

@@ -1,12 +1,13 @@
 //! The tags of bookmarks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use database::insert_all;
+use database::{insert_all, padded};
 use entity::{bookmark, bookmark_tag};
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QuerySelect};
 use text::normalize_input;
+use values::id::{BookmarkId, UserId};
 use values::time::Timestamp;
 
 use crate::documents::mark_bookmarks_unindexed;
@@ -23,6 +24,33 @@ pub fn normalize_tags(tags: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let normalized = tags.into_iter().map(|tag| normalize_tag(&tag)).filter(|tag| !tag.is_empty());
     normalized.filter(|tag| seen.insert(tag.clone())).collect()
+}
+
+/// Returns the tags of these bookmarks, sorted by their names. A bookmark without tags is left out.
+///
+/// # Errors
+/// [`Error::Internal`] when the database fails.
+pub async fn tags_of_bookmarks(
+    db: &impl ConnectionTrait,
+    user: UserId,
+    bookmarks: &[BookmarkId],
+) -> Result<HashMap<BookmarkId, Vec<String>>, Error> {
+    let mut tags: HashMap<BookmarkId, Vec<String>> = HashMap::new();
+    if bookmarks.is_empty() {
+        return Ok(tags);
+    }
+    // Two columns, which the index by the bookmark has, and not sorted by the database: for whole rows, or for the order of the names,
+    // SQLite would read all tags of the user.
+    let rows = bookmark_tag::Entity::owned_by(user)
+        .filter(bookmark_tag::Column::BookmarkId.is_in(padded(bookmarks)))
+        .select_only()
+        .columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name]);
+    let rows: Vec<(BookmarkId, String)> = rows.into_tuple().all(db).await?;
+    for (bookmark, name) in rows {
+        tags.entry(bookmark).or_default().push(name);
+    }
+    tags.values_mut().for_each(|names| names.sort_unstable());
+    Ok(tags)
 }
 
 /// Adds tags to a bookmark, by which search finds it. Returns whether any was new.

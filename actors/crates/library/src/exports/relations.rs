@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use database::Connection;
-use entity::{bookmark, bookmark_tag, collection_bookmark, document, note, stored_file, upload};
+use entity::{bookmark, collection_bookmark, document, note, stored_file, upload};
 use parse::archive::{BookmarkRecord, FileRecord};
 use sea_orm::{ColumnTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 use values::id::{BookmarkId, DocumentId, UserId};
 
+use crate::bookmarks::tags_of_bookmarks;
 use errors::Error;
 
 /// The rows of other tables that belong to a batch of bookmarks.
@@ -40,18 +41,7 @@ impl BookmarkRelations {
             .columns([document::Column::Id, document::Column::Title]);
         let titles: Vec<(DocumentId, String)> = rows.into_tuple().all(db).await?;
         relations.titles = titles.into_iter().collect();
-        // Two columns, which the index by the bookmark has: for whole rows SQLite prefers an index that has all columns, and reads all
-        // tags of the user in it.
-        let rows = bookmark_tag::Entity::owned_by(user)
-            .filter(bookmark_tag::Column::BookmarkId.is_in(ids.clone()))
-            .select_only()
-            .columns([bookmark_tag::Column::BookmarkId, bookmark_tag::Column::Name]);
-        let tags: Vec<(BookmarkId, String)> = rows.into_tuple().all(db).await?;
-        for (bookmark, name) in tags {
-            relations.tags.entry(bookmark).or_default().push(name);
-        }
-        // Not sorted by the database: for the order of the names SQLite would read all tags of the user.
-        relations.tags.values_mut().for_each(|names| names.sort_unstable());
+        relations.tags = tags_of_bookmarks(db, user, &ids).await?;
         let rows = note::Entity::owned_by(user).filter(note::Column::BookmarkId.is_in(ids.clone()));
         // A note that the user emptied counts as none.
         let notes = rows.all(db).await?.into_iter().filter(|row| !row.body.is_empty());
