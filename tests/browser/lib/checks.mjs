@@ -2,75 +2,104 @@
 import { readFile } from "node:fs/promises";
 import { newPage, resolve } from "./browser.mjs";
 
-const SIZES = [[360, 740], [1280, 900]];
-const SCHEMES = ["light", "dark"];
+const NARROW = [360, 740];
+const SIZES = [[1280, 900], NARROW];
+// Rules of axe that the theme can break.
+const RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"];
 const MAX_ASSET_BYTES = 100_000;
 const axeSource = await readFile(resolve("axe-core/axe.min.js"), "utf8");
 
-/** Opens a page of a spec: its address, and what it does to get the state that is shown. */
-export async function openPage(world, { path, session, prepare, status = 200 }, options) {
-  const page = await newPage(world, { session, ...options });
-  if (status !== 200) page.expectStatus(status);
-  const response = await page.goto(path, { waitUntil: "load" });
+/** Loads the page of a spec: until its load event, or until `state`. */
+export async function visit(page, { path, status = 200 }, state = "load") {
+  const response = await page.goto(path, { waitUntil: state });
   if (response.status() !== status) throw new Error(`${path}: status ${response.status()}`);
-  await prepare?.(page);
-  return page;
 }
 
 /** Checks a page in all themes and widths, and that it shows its contents without script. */
 export async function checkPage(world, spec) {
-  await assertLight(world, spec);
-  for (const scheme of SCHEMES) {
-    for (const size of SIZES) {
-      const page = await openPage(world, spec, { scheme, size });
-      const at = `${spec.path}, ${scheme}, ${size[0]} px`;
-      try {
-        await assertAccessible(page, at);
-        await assertFits(page, at);
-        if (!spec.prepare) await assertStatic(page, at);
-        await assertStructure(page, at);
-        page.assertQuiet();
-      } finally {
-        await page.context().close();
-      }
+  for (const size of SIZES) {
+    const page = await newPage(world, { session: spec.session, size });
+    if (spec.status) page.expectStatus(spec.status);
+    try {
+      await checkWidth(page, spec, size);
+      page.assertQuiet();
+    } finally {
+      await page.context().close();
     }
   }
-  const long = await openPage(world, spec, { size: SIZES[0], pseudo: true });
-  await assertFits(long, `${spec.path}, with long words`);
-  await long.context().close();
-  if (spec.prepare) return;
-  const plain = await openPage(world, spec, { script: false });
-  const text = await plain.locator("main").innerText();
-  await plain.context().close();
+}
+
+/** Checks a page in one width: the first also counts what is loaded, the narrow one also has long words and no script. */
+async function checkWidth(page, spec, size) {
+  const at = `${spec.path}, ${size[0]} px`;
+  const isNarrow = size === NARROW;
+  const assets = noteAssets(page);
+  // Modules for elements of the page are fetched by others, which may be after its load event.
+  await visit(page, spec, isNarrow ? "load" : "networkidle");
+  if (!isNarrow) await assertLight(page, assets, spec.path);
+  await spec.prepare?.(page);
+  await assertFits(page, at);
+  await assertStructure(page, at);
+  await assertAccessible(page, at);
+  // The other theme has the same elements in other colours.
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.evaluate(() => Promise.all(document.getAnimations().map((it) => it.finished)).then(() => true));
+  await assertAccessible(page, `${at}, dark`, RULES_OF_COLOURS);
+  if (!isNarrow) {
+    if (!spec.prepare) await assertStatic(page, at);
+    return;
+  }
+  await page.setExtraHTTPHeaders({ "Accept-Language": "xx" });
+  await visit(page, spec);
+  await spec.prepare?.(page);
+  await assertFits(page, `${at}, with long words`);
+  if (!spec.prepare) await assertShownWithoutScript(page, spec);
+}
+
+/** Asserts that a page shows its contents without script. */
+async function assertShownWithoutScript(page, spec) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setScriptExecutionDisabled", { value: true });
+  await visit(page, spec);
+  const text = await page.locator("main").innerText();
   if (!text.trim()) throw new Error(`${spec.path}: empty without script`);
 }
 
-/** Asserts that a page loads few bytes of own styles, scripts, icons and fonts, uncompressed, before anything is done on it. */
-async function assertLight(world, { path, session }) {
-  const page = await newPage(world, { session });
-  try {
-    const urls = new Set();
-    page.on("request", (request) => {
-      const url = new URL(request.url());
-      if (url.origin === new URL(world.base).origin && /\.(css|js|svg|woff2?)$/.test(url.pathname)) urls.add(url.pathname + url.search);
-    });
-    // Modules for elements of the page are fetched by others, which may be after its load event.
-    await page.goto(path, { waitUntil: "networkidle" });
-    const files = await Promise.all([...urls].map(async (url) => [url, (await (await page.context().request.get(url)).body()).length]));
-    const total = files.reduce((sum, [, bytes]) => sum + bytes, 0);
-    if (total >= MAX_ASSET_BYTES) throw new Error(`${path}: ${total} bytes of assets\n${files.map(([url, bytes]) => `  ${bytes} ${url}`).join("\n")}`);
-  } finally {
-    await page.context().close();
-  }
+/** Returns the addresses of own styles, scripts, icons and fonts, which grow while a page loads. */
+function noteAssets(page) {
+  const urls = new Set();
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    // Requests to other hosts fail the page anyway.
+    if (/\.(css|js|svg|woff2?)$/.test(pathname)) urls.add(request.url());
+  });
+  return urls;
 }
 
-/** Asserts that axe finds nothing. */
-export async function assertAccessible(page, at) {
+const sizes = new Map();
+
+/** Returns the bytes of an asset, uncompressed. */
+async function sizeOf(page, url) {
+  if (!sizes.has(url)) sizes.set(url, (await (await page.context().request.get(url)).body()).length);
+  return sizes.get(url);
+}
+
+/** Asserts that a page loaded few bytes of assets before anything was done on it. */
+async function assertLight(page, assets, path) {
+  const files = await Promise.all([...assets].map(async (url) => [url, await sizeOf(page, url)]));
+  const total = files.reduce((sum, [, bytes]) => sum + bytes, 0);
+  if (total >= MAX_ASSET_BYTES) throw new Error(`${path}: ${total} bytes of assets\n${files.map(([url, bytes]) => `  ${bytes} ${url}`).join("\n")}`);
+}
+
+/** Asserts that axe finds nothing by these rules, or by all of its defaults. */
+export async function assertAccessible(page, at, rules) {
   // In the main world, past the policy: the tool is not part of the page.
   const session = await page.context().newCDPSession(page);
-  await session.send("Runtime.evaluate", { expression: axeSource });
+  const { result: type } = await session.send("Runtime.evaluate", { expression: "typeof axe" });
+  if (type.value === "undefined") await session.send("Runtime.evaluate", { expression: axeSource });
+  const options = { resultTypes: ["violations"], ...(rules && { runOnly: { type: "rule", values: rules } }) };
   const { result } = await session.send("Runtime.evaluate", {
-    expression: "axe.run(document, { resultTypes: ['violations'] }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.map((n) => n.html + ' ' + (n.failureSummary ?? ''))])))",
+    expression: `axe.run(document, ${JSON.stringify(options)}).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.map((n) => n.html + ' ' + (n.failureSummary ?? ''))])))`,
     awaitPromise: true, returnByValue: true,
   });
   const violations = JSON.parse(result.value ?? "[[\"axe\", \"did not run\", []]]");
