@@ -40,6 +40,8 @@ export async function newPage(world, { session, size = [1280, 900], scheme = "li
   page.noise = noise;
   /** Lets answers with these statuses pass. */
   page.expectStatus = (...statuses) => statuses.forEach((status) => expected.add(status));
+  /** Clicks on what loads another page, and waits for that page. */
+  page.follow = async (locator) => { await Promise.all([page.waitForEvent("load"), locator.click()]); };
   page.assertQuiet = () => { if (noise.length) throw new Error(noise.join("\n")); };
   return page;
 }

@@ -67,12 +67,12 @@ export const tests = {
     await page.goto(`/ask/${t.data.thread.threadId}?c=1`);
     assert.equal(await page.locator("mark.cited").innerText(), SENTENCE);
     await page.getByText("Save as note").click();
-    await page.getByRole("button", { name: "Save the note" }).click();
+    await page.follow(page.getByRole("button", { name: "Save the note" }));
     assert.match(await page.locator("#toast").innerText(), /Saved as the note/);
     const { notes } = await t.data.session.api("GET", `/projects/${t.data.project.id}/notes`);
     assert.match(notes[0].bodyMd, /\[1\]: http.*\/read\/.*\?at=/);
     await page.getByLabel("Ask a follow-up").fill("And of what?");
-    await page.getByRole("button", { name: "Ask", exact: true }).click();
+    await page.follow(page.getByRole("button", { name: "Ask", exact: true }));
     assert.equal(await page.locator(".turn").count(), 2);
   },
 

@@ -103,13 +103,13 @@ export const tests = {
 
   "everything works without script": async (t) => {
     const { session, page } = await opened(t, { script: false });
-    await page.getByRole("link", { name: /High water/ }).click();
+    await page.follow(page.getByRole("link", { name: /High water/ }));
     assert.equal(await page.locator("#entry h2").innerText(), "High water");
-    await page.getByRole("button", { name: "Mark as unread ( m )" }).click();
+    await page.follow(page.getByRole("button", { name: "Mark as unread ( m )" }));
     assert.equal(await unread(session), 3);
-    await page.getByRole("button", { name: "Mark all above as read ( Shift A )" }).click();
+    await page.follow(page.getByRole("button", { name: "Mark all above as read ( Shift A )" }));
     assert.equal(await unread(session), 2);
-    await page.getByRole("button", { name: "Undo" }).click();
+    await page.follow(page.getByRole("button", { name: "Undo" }));
     assert.equal(await unread(session), 3);
   },
 

@@ -71,6 +71,7 @@ export const tests = {
     await page.goto("/imports/new");
     await page.getByLabel("File").setInputFiles(file);
     await page.getByRole("button", { name: "Preview" }).click();
+    await page.waitForURL(/\/imports\/[0-9a-f-]{36}$/);
     const path = new URL(page.url()).pathname.replace("/imports/", "");
     await session.until(`/imports/${path}`, (it) => it.import.status === "checked");
     await page.reload();

@@ -40,7 +40,7 @@ export const tests = {
     const page = await t.open({ session, script: false });
     await page.goto("/notices");
     assert.equal(await page.locator(".row.is-new").count(), 1);
-    await page.getByRole("button", { name: "Mark all as read" }).click();
+    await page.follow(page.getByRole("button", { name: "Mark all as read" }));
     assert.equal(await page.locator(".row.is-new").count(), 0);
   },
 };

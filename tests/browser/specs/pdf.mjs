@@ -139,7 +139,7 @@ export const tests = {
     const { session, path } = t.data;
     const page = await t.open({ session, script: false });
     await page.goto(`${path}?page=1`);
-    await page.getByRole("link", { name: "Next page" }).click();
+    await page.follow(page.getByRole("link", { name: "Next page" }));
     assert.equal(await page.getByLabel("Page", { exact: true }).inputValue(), "2");
     assert.ok(await page.getByText("The egret is a smaller bird.").count());
   },

@@ -62,15 +62,15 @@ export const tests = {
     await page.goto("/projects/new");
     await page.getByLabel("Name").fill("Tide tables");
     await page.getByRole("button", { name: "Create the project" }).click();
-    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Tide tables");
+    await page.getByRole("heading", { level: 1, name: "Tide tables" }).waitFor();
     const path = new URL(page.url()).pathname;
     await page.goto(`${path}/decisions/new`);
     await page.getByLabel("What was decided").fill("No formulas");
-    await page.getByRole("button", { name: "Record the decision" }).click();
+    await page.follow(page.getByRole("button", { name: "Record the decision" }));
     await page.goto(`${path}/notes/new`);
     await page.getByLabel("Title").fill("Glossary");
     await page.getByLabel("Text, as Markdown").fill("Springs and neaps.");
-    await page.getByRole("button", { name: "Add the note" }).click();
+    await page.follow(page.getByRole("button", { name: "Add the note" }));
     assert.equal(await page.getByText("No formulas").count(), 1);
     assert.equal(await page.getByText("Glossary").count(), 1);
   },
@@ -83,7 +83,7 @@ export const tests = {
     const button = page.locator("form[action$='/delete'] button");
     assert.equal(await button.isVisible(), false);
     await page.locator("summary", { hasText: "Delete" }).click();
-    await button.click();
+    await page.follow(button);
     assert.match(await page.locator("#toast").innerText(), /The note is deleted/);
   },
 

@@ -175,11 +175,11 @@ export const tests = {
     await page.goto(`${saved.path}?find=ferry+office`);
     assert.equal(await page.locator("#at").innerText(), "ferry office");
     await page.locator("#mark-form").getByLabel("Note").fill("Ask there");
-    await page.locator("#mark-form").getByRole("button", { name: "Highlight" }).click();
+    await page.follow(page.locator("#mark-form").getByRole("button", { name: "Highlight" }));
     const note = page.locator(".sidenote");
     assert.match(await note.innerText(), /Ask there/);
     await note.locator("summary").click();
-    await note.getByRole("button", { name: "Delete" }).click();
+    await page.follow(note.getByRole("button", { name: "Delete" }));
     assert.equal(await page.locator(".sidenote").count(), 0);
   },
 

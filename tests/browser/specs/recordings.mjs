@@ -127,7 +127,7 @@ export const tests = {
     const page = await t.open({ session, script: false });
     await page.goto(path);
     assert.ok(await page.locator("audio[controls]").isVisible());
-    await row(page, LINES[2][2]).locator(".place").click();
+    await page.follow(row(page, LINES[2][2]).locator(".place"));
     assert.match(page.url(), /[?]t=13#t13$/);
     assert.equal(await row(page, LINES[2][2]).getAttribute("aria-current"), "true");
   },

@@ -94,7 +94,7 @@ export const tests = {
     await page.goto("/settings/account");
     await page.getByLabel("Name").fill("Mara");
     await page.getByLabel("Dark").check();
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.follow(page.getByRole("button", { name: "Save" }));
     assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
     assert.equal(await page.locator("#toast").innerText(), "Saved");
     await page.reload();
@@ -210,6 +210,6 @@ export const tests = {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "More" }).click();
     await page.getByRole("link", { name: "Settings" }).click();
     await page.getByRole("link", { name: "Reading" }).click();
-    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Reading");
+    await page.getByRole("heading", { level: 1, name: "Reading" }).waitFor();
   },
 };
