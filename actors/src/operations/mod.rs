@@ -33,6 +33,7 @@ pub mod home;
 pub mod import_rows;
 pub mod imports;
 pub mod keys;
+mod name_match;
 pub mod notes;
 pub mod notices;
 pub mod onboarding;

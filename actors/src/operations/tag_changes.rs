@@ -2,13 +2,14 @@
 
 use entity::{bookmark, bookmark_tag, tag_count};
 use schemars::JsonSchema;
-use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr};
+use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde::{Deserialize, Serialize};
 use values::id::{BookmarkId, UserId};
 use values::scope::Scope;
 
 use super::bookmarks::{ChangePart, ManyChanges, UndoToken};
+use super::name_match::name_contains;
 use super::page::{CursorText, ListName, ListPage, PageLimit, PageRequest};
 use super::tags::{TagView, select_tags};
 use crate::auth::caller::Caller;
@@ -49,7 +50,7 @@ request! {
         pub cursor?: CursorText,
         /// Maximum number of tags. Default 50.
         pub limit?: PageLimit,
-        /// A part of the name. ASCII letters match in both cases.
+        /// A part of the name; case does not count.
         pub words? as "q": Words<1, 100>,
         /// The order. Default `name`.
         pub sort?: Choice<TagSort>,
@@ -100,11 +101,7 @@ impl Operation for FindTags {
         let after: Option<TagPosition> = list.position()?;
         let mut tags = select_tags(caller.user);
         if let Some(words) = &self.words {
-            // As `lower()` of the database does it.
-            let is_postgres = ctx.core.db.is_postgres();
-            let words = if is_postgres { words.to_lowercase() } else { words.to_ascii_lowercase() };
-            let pattern = LikeExpr::new(format!("%{}%", escape_like(&words))).escape('\\');
-            tags = tags.filter(Expr::expr(Func::lower(C::Name.into_expr())).like(pattern));
+            tags = tags.filter(name_contains(C::Name, words));
         }
         let tags = match self.sort {
             TagSort::Name => {
@@ -131,10 +128,6 @@ impl Operation for FindTags {
         let ListPage { rows, next_cursor } = list.page(tags, position);
         Ok(FindTagsResponse { tags: rows, next_cursor })
     }
-}
-
-fn escape_like(text: &str) -> String {
-    text.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
 }
 
 /// Gives the bookmarks of some tags another tag instead: renames one, or merges several.

@@ -6,8 +6,8 @@ mod entry;
 use actix_web::HttpResponse;
 use actix_web::web::ServiceConfig;
 use actors::operations::bookmarks::ListBookmarks;
-use actors::operations::collections::ListCollections;
-use actors::operations::projects::ListProjects;
+use actors::operations::collections::FindCollections;
+use actors::operations::projects::FindProjects;
 use actors::target::Target;
 use askama::Template;
 use errors::Error;
@@ -20,11 +20,11 @@ use crate::parts;
 use crate::web::filters;
 use crate::web::places::kind_icon;
 use destinations::{Destination, destinations};
-use entry::{PaletteEntry, contains};
+use entry::PaletteEntry;
 
 /// Titles, and of each other kind, that are listed.
 const MAX_TITLES: usize = 6;
-const MAX_ENTRIES_OF_KIND: usize = 4;
+const MAX_ENTRIES_OF_KIND: u64 = 4;
 /// Characters of a query that are used.
 const MAX_QUERY_CHARS: usize = 200;
 
@@ -123,11 +123,12 @@ async fn titles(request: &PageRequest, query: &str) -> Result<Vec<PaletteEntry>,
 }
 
 async fn projects(request: &PageRequest, query: &str) -> Result<Vec<PaletteEntry>, Error> {
-    let found = request.run_json::<ListProjects>(&Target::default(), json!({ "limit": 50 })).await?;
-    let matching = found.projects.into_iter().filter(|project| contains(&project.name, query));
+    let named = FindProjects { words: query.to_owned(), limit: MAX_ENTRIES_OF_KIND };
+    let found = request.run(named).await?;
     let detail = request.locale().t("palette-project");
-    Ok(matching
-        .take(MAX_ENTRIES_OF_KIND)
+    Ok(found
+        .projects
+        .into_iter()
         .map(|project| PaletteEntry {
             icon: "projects",
             text: project.name,
@@ -140,10 +141,11 @@ async fn projects(request: &PageRequest, query: &str) -> Result<Vec<PaletteEntry
 }
 
 async fn collections(request: &PageRequest, query: &str) -> Result<Vec<PaletteEntry>, Error> {
-    let found = request.run_json::<ListCollections>(&Target::default(), json!({ "limit": 100 })).await?;
-    let matching = found.collections.into_iter().filter(|collection| contains(&collection.name, query));
-    Ok(matching
-        .take(MAX_ENTRIES_OF_KIND)
+    let named = FindCollections { words: query.to_owned(), limit: MAX_ENTRIES_OF_KIND };
+    let found = request.run(named).await?;
+    Ok(found
+        .collections
+        .into_iter()
         .map(|collection| PaletteEntry {
             icon: "collection",
             text: collection.name,

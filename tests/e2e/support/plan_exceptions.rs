@@ -58,6 +58,10 @@ pub const RARE_OWNER_SCANS: &[(&str, &str)] = &[
         "tags whose names contain a text are looked for among those of a user, in their order until the page is full",
     ),
     (
+        r#"LOWER("collection"."name") LIKE"#,
+        "collections whose names contain a text are looked for among those of a user, in their order until there are enough",
+    ),
+    (
         r#""id" IN (SELECT "import_id" FROM "stored_file""#,
         "imports are begun by hand; PostgreSQL tests those of a user instead of looking up the few that have a file",
     ),

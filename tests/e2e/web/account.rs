@@ -250,6 +250,31 @@ async fn palette_finds_pages_titles_and_actions() {
 }
 
 #[actix_web::test]
+async fn palette_finds_names_among_many_whatever_their_case() {
+    let server = Server::start().await;
+    let session = server.user(Plan::Pro).await.sign_in().await;
+    let other = server.user(Plan::Pro).await.sign_in().await;
+    for (client, name) in [(&session, "Öl_1"), (&session, "Öl 1"), (&other, "Öl_1 of others")] {
+        client.post("/app/api/projects", json!({ "name": name })).await.data(201);
+        client.post("/app/api/library/collections", json!({ "name": name })).await.data(201);
+    }
+    // More than the longest page of a list of projects.
+    for number in 0..51 {
+        let project = json!({ "name": format!("Project {number}") });
+        session.post("/app/api/projects", project).await.data(201);
+    }
+
+    let found = session.get_part("/go?q=%C3%B6l_1", "palette-list").await;
+    let many = session.get_part("/go?q=project+", "palette-list").await;
+
+    for path in ["href=\"/projects/", "href=\"/collections/"] {
+        assert_eq!(found.text.matches(path).count(), 1, "{path}: {}", found.text);
+    }
+    assert!(found.text.contains("Öl_1") && !found.text.contains("others"), "{}", found.text);
+    assert_eq!(many.text.matches("href=\"/projects/").count(), 4, "{}", many.text);
+}
+
+#[actix_web::test]
 async fn app_can_be_installed_and_shared_to() {
     let server = Server::start().await;
     let anonymous = server.anonymous();

@@ -42,5 +42,6 @@ pub use refetch::RefetchBookmark;
 pub use remove::{DeleteBookmark, RestoreBookmark};
 pub use show::ShowBookmark;
 pub use supply::SupplyContent;
+pub(in crate::operations) use title_words::{escape_like, spellings};
 pub use trash::{DeletedBookmarkView, ListTrash};
 pub use view::{BookmarkResponse, BookmarkView, load_views};

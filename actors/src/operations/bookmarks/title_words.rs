@@ -62,7 +62,7 @@ fn compared(column: bookmark::Column, backend: DbBackend) -> Expr {
 /// Returns the spellings in which a word is looked for, as a function `lower()` of ASCII letters makes them: in lower case, with a capital at its
 /// beginning, with a capital also after each character that is no letter, in capitals, and as it was typed. A word of ASCII letters has
 /// one.
-fn spellings(word: &str) -> Vec<String> {
+pub(in crate::operations) fn spellings(word: &str) -> Vec<String> {
     let lower = word.to_lowercase();
     let capitals = lower.chars().map(capital).collect();
     let variants =
@@ -98,7 +98,7 @@ fn capital(letter: char) -> char {
 }
 
 /// Returns a text as a pattern of `LIKE` that matches only it, with a backslash before the characters that mean something else.
-pub(super) fn escape_like(word: &str) -> String {
+pub(in crate::operations) fn escape_like(word: &str) -> String {
     word.chars().flat_map(|c| matches!(c, '%' | '_' | '\\').then_some('\\').into_iter().chain([c])).collect()
 }
 

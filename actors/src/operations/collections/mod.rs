@@ -3,6 +3,7 @@
 mod change;
 mod contents;
 mod create;
+mod find;
 mod remove;
 mod show;
 mod tree;
@@ -11,6 +12,7 @@ mod view;
 pub use change::ChangeCollection;
 pub use contents::{PutIntoCollection, TakeFromCollection};
 pub use create::CreateCollection;
+pub use find::{FindCollections, FindCollectionsResponse};
 pub use remove::{DeleteCollection, DeleteCollectionWithUndo};
 pub use show::{ListCollections, ShowCollection};
 pub use tree::{CollectionNode, ShowCollectionTree};

@@ -135,7 +135,7 @@ impl ListProjects {
 }
 
 /// Selects the projects of a user, most recently active first: those of a status, or all.
-fn select_projects(user: UserId, status: Option<ProjectStatus>) -> Select<Entity> {
+pub(super) fn select_projects(user: UserId, status: Option<ProjectStatus>) -> Select<Entity> {
     let own = Entity::owned_by(user).order_by_desc(Column::UpdatedAt).order_by_desc(Column::Id);
     match status {
         Some(status) => own.filter(Column::Status.eq(status)),

@@ -5,6 +5,7 @@ mod add_items;
 mod context;
 mod decisions;
 mod edit;
+mod find;
 mod item_object;
 mod items;
 mod list;
@@ -24,6 +25,7 @@ pub use edit::{
     ChangeProject, CreateProject, CreateProjectRequest, DeleteProject, ShowProject, create_project,
     set_project_status,
 };
+pub use find::{FindProjects, FindProjectsResponse};
 pub use items::{ChangeItem, ItemView, ListItems, ListItemsResponse, RemoveItem};
 pub use list::{ListProjects, ListProjectsResponse, ProjectLimit, list_projects};
 pub use notes::{AddNote, ListNotes, ListNotesResponse, WriteNote};
