@@ -6,7 +6,7 @@ mod filter;
 use actix_web::HttpResponse;
 use actix_web::web::ServiceConfig;
 use actors::operations::highlights::{
-    HighlightFilter, HighlightOfDocument, ListAllHighlights, ListAllHighlightsResponse,
+    CountLostHighlights, CountLostHighlightsResponse, HighlightFilter, HighlightOfDocument, ListAllHighlights,
 };
 use actors::operations::reading::drawn_color;
 use actors::operations::text_positions::TextPosition;
@@ -27,8 +27,6 @@ use crate::web::places::{PlaceView, highlight_path, kind_icon};
 
 /// Highlights of a page.
 const PAGE_HIGHLIGHTS: u64 = 50;
-/// Lost highlights that are counted. Of more the page says only that there are more.
-const MAX_COUNTED_LOST: u64 = 100;
 
 /// The page of all highlights.
 #[derive(Template)]
@@ -101,9 +99,8 @@ pub fn mount(config: &mut ServiceConfig) {
 async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     let filter = filter_of(&request.query);
     let cursor = request.query.get("cursor").map(str::to_owned);
-    let listed = list(&request, filter.clone(), PAGE_HIGHLIGHTS, cursor).await?;
-    let lost_filter = HighlightFilter { is_lost: true, ..HighlightFilter::default() };
-    let lost = list(&request, lost_filter, MAX_COUNTED_LOST, None).await?;
+    let listed = request.run(ListAllHighlights::filtered(filter.clone(), PAGE_HIGHLIGHTS, cursor)).await?;
+    let lost = request.run(CountLostHighlights).await?;
     let query = &request.query;
     let color = |color: &'static str| HighlightColorChip {
         color,
@@ -124,7 +121,7 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
         groups: groups(&request, &listed.highlights),
         next,
         lost_number: lost_number(&lost, request.locale()),
-        lost: lost.highlights.len(),
+        lost: lost.count,
         is_filtered: !query.query_without(&["cursor", "done"]).is_empty(),
         is_of_document: filter.document.is_some(),
         is_lost_list: filter.is_lost,
@@ -133,19 +130,10 @@ async fn show(request: PageRequest) -> Result<HttpResponse, Error> {
     request.show(&page)
 }
 
-async fn list(
-    request: &PageRequest,
-    filter: HighlightFilter,
-    limit: u64,
-    cursor: Option<String>,
-) -> Result<ListAllHighlightsResponse, Error> {
-    request.run(ListAllHighlights::filtered(filter, limit, cursor)).await
-}
-
 /// Returns how many highlights are lost, with a sign if there are more than were counted.
-fn lost_number(lost: &ListAllHighlightsResponse, locale: &Locale) -> String {
-    let number = locale.number(i64::try_from(lost.highlights.len()).unwrap_or(i64::MAX));
-    if lost.next_cursor.is_some() { format!("{number}+") } else { number }
+fn lost_number(lost: &CountLostHighlightsResponse, locale: &Locale) -> String {
+    let number = locale.number(i64::try_from(lost.count).unwrap_or(i64::MAX));
+    if lost.has_more { format!("{number}+") } else { number }
 }
 
 /// Returns the address of the list with a value of a filter turned on or off.

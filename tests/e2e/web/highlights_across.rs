@@ -116,6 +116,12 @@ async fn lost_highlight_is_found_again() {
     })
     .await;
     assert_eq!(texts(&session, "lost=true").await, [words]);
+    let counts_lost = async || session.get("/highlights").await.text.contains("id=\"lost-head\"");
+    assert!(counts_lost().await);
+    let bookmark = format!("/rest/v1/bookmarks/{}", saved["bookmarkId"].as_str().unwrap());
+    key.delete(&bookmark).await.data(200);
+    assert!(!counts_lost().await);
+    key.post(&format!("{bookmark}/restore"), json!({})).await.data(200);
 
     let found = session.get(&format!("/app/api/highlights/{id}/candidates")).await.data(200).clone();
     let best = &found["candidates"][0];
@@ -125,6 +131,7 @@ async fn lost_highlight_is_found_again() {
 
     assert_eq!(placed["highlight"]["anchorState"], "exact");
     assert_eq!(placed["highlight"]["text"], best["text"]);
+    assert!(!counts_lost().await);
     assert_eq!(texts(&session, "lost=true").await, [""; 0]);
     let other = server.user(Plan::Pro).await.sign_in().await;
     assert_eq!(other.get(&format!("/app/api/highlights/{id}/candidates")).await.status, 404);

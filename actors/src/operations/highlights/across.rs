@@ -209,12 +209,7 @@ impl HighlightScan<'_> {
             }
             return own.order_by_asc(C::StartOffset).order_by_asc(C::Id);
         }
-        let own = if self.filter.is_lost {
-            // Spelled out, as in the partial index.
-            own.filter(Expr::cust("highlight.anchor_state = 'lost'"))
-        } else {
-            own
-        };
+        let own = if self.filter.is_lost { own.filter(is_lost()) } else { own };
         let own = match after {
             Some((_, id)) => own.filter(C::Id.lt(id)),
             None => own,
@@ -246,6 +241,11 @@ impl HighlightScan<'_> {
         }
         Ok(rows.into_iter().filter(|row| shown.contains(&row.bookmark_id)).collect())
     }
+}
+
+/// Returns the condition that a highlight is lost, spelled out as in the partial index `highlight_lost`.
+pub(super) fn is_lost() -> Expr {
+    Expr::cust("highlight.anchor_state = 'lost'")
 }
 
 fn position_of(row: &highlight::Model) -> HighlightPosition {

@@ -7,6 +7,7 @@ mod change;
 mod create;
 mod export;
 mod list;
+mod lost;
 mod mark;
 mod of_document;
 mod view;
@@ -18,6 +19,7 @@ pub use change::{ChangeHighlight, ChangeHighlightRequest, DeleteHighlight};
 pub use create::CreateHighlight;
 pub use export::{ExportFormat, HighlightExport};
 pub use list::ListHighlights;
+pub use lost::{CountLostHighlights, CountLostHighlightsResponse};
 pub use mark::{MarkDocument, MarkDocumentRequest, MarkDocumentResponse};
 pub use of_document::{
     ListDocumentHighlights, ListDocumentHighlightsResponse, ListHighlightsInRange,
