@@ -108,7 +108,8 @@ CREATE TABLE collection (
 );
 CREATE INDEX collection_name ON collection (user_id, name, id);
 CREATE INDEX collection_user ON collection (user_id, id);
-CREATE INDEX collection_parent ON collection (parent_id)
+CREATE INDEX collection_parent ON collection (parent_id);
+CREATE INDEX collection_top_level ON collection (user_id, LOWER(name), id) WHERE parent_id IS NULL
 "#;
 
 /// `saved_at`, `flags` and `title_key` are those of the bookmark, as in `bookmark_tag`. Their indexes begin with the collection, which has

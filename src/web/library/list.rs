@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actors::operations::bookmarks::{BookmarkView, CountFacets, CountMatches, FacetCount, ListBookmarks};
-use actors::operations::collections::{CollectionView, ShowCollection, ShowCollectionTree};
+use actors::operations::collections::{CollectionView, ListTopCollections, ShowCollection};
 use actors::operations::saved_searches::{ListSavedSearches, SavedSearchView};
 use actors::target::Target;
 use askama::Template;
@@ -200,9 +200,8 @@ impl LibraryPage {
 
     /// Loads the collections and saved searches that are linked beside the list.
     async fn load_shortcuts(&mut self, request: &PageRequest) -> Result<(), Error> {
-        let tree = request.run_json::<ShowCollectionTree>(&Target::default(), json!({})).await?;
-        let roots = tree.collections.into_iter().filter(|node| node.depth == 0);
-        self.collections = roots.map(|node| node.collection).take(MAX_SHORTCUTS).collect();
+        let first = ListTopCollections { limit: MAX_SHORTCUTS as u64 };
+        self.collections = request.run(first).await?.collections;
         let saved = request.run_json::<ListSavedSearches>(&Target::default(), json!({})).await?;
         self.saved = saved.saved_searches.into_iter().take(MAX_SHORTCUTS).collect();
         Ok(())

@@ -180,6 +180,10 @@ pub const RESIDUAL_FILTERS: &[(&str, &str)] = &[
 /// The statements that may read all entries of a partial index, or all of a user, that grows.
 pub const PARTIAL_READS: &[(&str, &str)] = &[
     (
+        r#""collection"."parent_id" IS NULL ORDER BY LOWER("collection"."name")"#,
+        "the library links the first collections of the top level, in the order of an index that has these alone",
+    ),
+    (
         r#"SELECT SUM("document"."indexed_points")"#,
         "a server that starts, or repairs the index, sums what the index is to hold",
     ),

@@ -6,6 +6,7 @@ mod create;
 mod find;
 mod remove;
 mod show;
+mod top_level;
 mod tree;
 mod view;
 
@@ -15,6 +16,7 @@ pub use create::CreateCollection;
 pub use find::{FindCollections, FindCollectionsResponse};
 pub use remove::{DeleteCollection, DeleteCollectionWithUndo};
 pub use show::{ListCollections, ShowCollection};
+pub use top_level::{ListTopCollections, ListTopCollectionsResponse};
 pub use tree::{CollectionNode, ShowCollectionTree};
 pub use view::{CollectionResponse, CollectionView};
 
