@@ -13,10 +13,12 @@ pub struct Model {
     pub document_id: DocumentId,
     /// The user who owns it.
     pub user_id: UserId,
-    /// The version of the text that was read.
+    /// The version of the text that was read; 0 if there was none.
     pub version: i32,
     /// Offset of the first word that was on the screen, in Unicode scalar values of that version.
     pub char_offset: i32,
+    /// Second of a recording at which the user stopped, from 0; `None` for texts.
+    pub seconds: Option<i32>,
     /// How much was read, 0 to 1.
     pub progress: f64,
     /// Time at which it was read last.

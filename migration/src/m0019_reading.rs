@@ -23,6 +23,7 @@ CREATE TABLE reading_position (
     user_id UUID NOT NULL,
     version INTEGER NOT NULL,
     char_offset INTEGER NOT NULL,
+    seconds INTEGER,
     progress DOUBLE PRECISION NOT NULL,
     updated_at BIGINT NOT NULL
 );

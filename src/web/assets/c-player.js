@@ -184,14 +184,14 @@ class CPlayer extends HTMLElement {
     place.hidden = !this.media.error;
   }
 
-  /** Keeps where one stopped: the first word of the row that is spoken. */
+  /** Keeps where one stopped: the first word of the row that is spoken, and the second, which alone tells it without a transcript. */
   save() {
     if (!this.hasMoved) return;
     const words = this.rows[rowAt(this.starts, this.at)]?.querySelector("[data-start]");
-    const version = Number(this.dataset.version);
-    if (!words || version < 1) return;
+    if (!words && this.rows.some((row) => row.querySelector("[data-start]"))) return;
     const isAtEnd = this.length > 0 && this.at > this.length - 5;
-    const body = JSON.stringify({ offset: Number(words.dataset.start), version, ...(isAtEnd ? { atEnd: true } : {}) });
+    const place = { offset: Number(words?.dataset.start ?? 0), version: Number(this.dataset.version), seconds: Math.floor(this.at) };
+    const body = JSON.stringify({ ...place, ...(isAtEnd ? { atEnd: true } : {}) });
     navigator.sendBeacon(`/app/api/documents/${this.dataset.document}/position`, new Blob([body], { type: "application/json" }));
   }
 }

@@ -87,6 +87,22 @@ export const tests = {
     assert.equal(await leave(), 1);
   },
 
+  "a recording without a transcript begins where it stopped": async (t) => {
+    const session = await t.world.signUp("Listener");
+    const { documentId } = await upload(session, "tone.wav", "audio/wav", wav(20), 60);
+    const page = await t.open({ session });
+    await page.goto(`/read/${documentId}`);
+    await waitUntilPlayable(page);
+    await page.evaluate(() => { document.querySelector(".transcript").remove(); document.dispatchEvent(new CustomEvent("carrel:swap", { detail: { ids: [] } })); });
+    await page.getByRole("slider", { name: "Position" }).fill("12");
+    await isAt(page, 12);
+    await page.evaluate(() => dispatchEvent(new Event("pagehide")));
+    await session.until(`/documents/${documentId}`, (it) => it.position?.seconds === 12);
+    await page.reload();
+    await waitUntilPlayable(page);
+    await isAt(page, 12);
+  },
+
   "keys of the player wait while a dialog is open": async (t) => {
     const page = await opened(t, `${t.data.path}?t=5`);
     await isAt(page, 5);

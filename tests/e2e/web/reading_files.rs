@@ -1,6 +1,6 @@
 //! The pages of PDFs and recordings, and those of uploads, imports and exports, as a browser without script gets them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use values::plan::Plan;
 
 use super::originals::{SPEECH, WORDS, document_of};
@@ -135,6 +135,28 @@ async fn recording_has_a_transcript_whose_times_are_links() {
     let (status, headers, _) =
         browser.clone().with("range", "bytes=0-3").download(&format!("{page}/media")).await;
     assert_eq!((status, &headers["content-type"]), (206, &"audio/wav".parse().unwrap()));
+}
+
+#[actix_web::test]
+async fn recording_begins_at_the_second_where_it_stopped() {
+    let endpoint = TranscriptionEndpoint::start([(200, SPEECH)]).await;
+    let server = Server::start_with(&endpoint.settings()).await;
+    let user = server.user(Plan::Pro).await;
+    let wav = std::fs::read(wav_recording(3).path()).unwrap();
+    let document = document_of(&user.full_key().await, "audio/wav", &wav).await;
+    let (browser, page) = (user.sign_in().await, document.replace("/app/api/documents/", "/read/"));
+
+    // As of a recording that has no text.
+    let stopped = json!({ "offset": 0, "version": 0, "seconds": 2 });
+    let kept = browser.post(&format!("{document}/position"), stopped).await.data(200).clone();
+
+    assert_eq!((&kept["position"]["seconds"], &kept["position"]["version"]), (&json!(2), &json!(0)));
+    let shown = browser.get(&page).await.text;
+    assert!(shown.contains("data-start-at=\"2\"") && shown.contains("/media#t=2\""), "{shown}");
+    // The offset of a word in this version of the text comes first: that of the second line.
+    let stopped = json!({ "offset": 16, "version": 1, "seconds": 2 });
+    browser.post(&format!("{document}/position"), stopped).await.data(200);
+    assert!(browser.get(&page).await.text.contains("data-start-at=\"4\""));
 }
 
 #[actix_web::test]

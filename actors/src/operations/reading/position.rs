@@ -23,6 +23,7 @@ pub struct SavePosition {
     document: DocumentId,
     offset: i32,
     version: i32,
+    seconds: Option<i32>,
     is_at_end: bool,
 }
 
@@ -31,8 +32,10 @@ request! {
     pub struct SavePositionRequest {
         /// Offset of the first word on the screen in the document's text, in Unicode scalar values.
         pub offset: Integer<0, { i32::MAX as i64 }>,
-        /// The version of the text that was read.
-        pub version: Integer<1, { i32::MAX as i64 }>,
+        /// The version of the text that was read; 0 for a recording that has none.
+        pub version: Integer<0, { i32::MAX as i64 }>,
+        /// Second of a recording at which the user stopped. It counts where the offset says nothing: in a recording without a transcript.
+        pub seconds?: Integer<0, { i32::MAX as i64 }>,
         /// Whether the end of the text was on the screen. Default false.
         pub at_end?: Flag,
     }
@@ -47,6 +50,7 @@ impl FromRequest for SavePosition {
             // The bounds of the fields are those of the columns, so no conversion fails.
             offset: request.offset.convert().unwrap_or(0),
             version: request.version.convert().unwrap_or(0),
+            seconds: request.seconds.and_then(Integer::convert),
             is_at_end: request.at_end.is_some_and(Flag::into_inner),
         })
     }
@@ -65,8 +69,10 @@ pub struct SavePositionResponse {
 pub struct ReadingPosition {
     /// Offset of the first word that was on the screen, in Unicode scalar values.
     pub offset: i32,
-    /// The version of the text that was read. In another version the offset may be at other words.
+    /// The version of the text that was read; 0 if there was none. In another version the offset may be at other words.
     pub version: i32,
+    /// Second of a recording at which the user stopped; null for texts.
+    pub seconds: Option<i32>,
     /// How much was read, from 0 to 1.
     pub progress: f64,
     /// When it was read last.
@@ -78,6 +84,7 @@ impl From<reading_position::Model> for ReadingPosition {
         Self {
             offset: row.char_offset,
             version: row.version,
+            seconds: row.seconds,
             progress: row.progress,
             updated_at: row.updated_at,
         }
@@ -109,17 +116,19 @@ impl Operation for SavePosition {
             user_id: caller.user,
             version: self.version,
             char_offset: self.offset,
+            seconds: self.seconds,
             progress: self.progress(document.total_chars),
             updated_at: now,
         };
         let replace = OnConflict::column(C::DocumentId)
-            .update_columns([C::Version, C::CharOffset, C::Progress, C::UpdatedAt])
+            .update_columns([C::Version, C::CharOffset, C::Seconds, C::Progress, C::UpdatedAt])
             .to_owned();
         reading_position::Entity::insert(row.clone().into_active_model())
             .on_conflict(replace)
             .exec_without_returning(&txn)
             .await?;
-        if let Some(id) = document.bookmark_id {
+        // Of a document without a text no share can be read, except that the end was reached.
+        if let Some(id) = document.bookmark_id.filter(|_| document.total_chars > 0 || self.is_at_end) {
             let own = bookmark::Entity::one_visible_to(caller.user, id).lock(LockType::NoKeyUpdate);
             let own = own.one(&txn).await?.filter(|bookmark| bookmark.document_id == document.id);
             if let Some(bookmark) = own.filter(|bookmark| bookmark.progress < 1.0) {
@@ -146,6 +155,7 @@ mod tests {
             document: DocumentId(Uuid::nil()),
             offset,
             version: 1,
+            seconds: None,
             is_at_end,
         };
 

@@ -137,7 +137,7 @@ fn part_of(
     match (named, target.map(|target| target.start).or(stopped_offset(document))) {
         (Some(seconds), _) => SpeechPart::AtSeconds(f64::from(seconds)),
         (None, Some(offset)) => SpeechPart::WithOffset(offset),
-        (None, None) => SpeechPart::From(0),
+        (None, None) => SpeechPart::AtSeconds(f64::from(stopped_seconds(document))),
     }
 }
 
@@ -147,13 +147,21 @@ fn stopped_offset(document: &ReadPageResponse) -> Option<usize> {
     usize::try_from(position.offset).ok().filter(|offset| *offset > 0)
 }
 
-/// Returns when the words are spoken that the address names, or at which the user stopped.
+/// Returns the second at which the user stopped; 0 if it was not played. A recording without a transcript has no other position, and the
+/// second stays right in another version of the text.
+fn stopped_seconds(document: &ReadPageResponse) -> i32 {
+    document.position.as_ref().and_then(|position| position.seconds).unwrap_or_default()
+}
+
+/// Returns when the words are spoken that the address names, or where the user stopped.
 async fn stopped_at(
     request: &PageRequest,
     document: &ReadPageResponse,
     target: Option<&Range<usize>>,
 ) -> Result<i64, Error> {
-    let Some(start) = target.map(|target| target.start).or(stopped_offset(document)) else { return Ok(0) };
+    let Some(start) = target.map(|target| target.start).or(stopped_offset(document)) else {
+        return Ok(i64::from(stopped_seconds(document)));
+    };
     let words = LocateSpeech { document: document.document_id, start, end: start + 1 };
     Ok(whole_seconds(request.run(words).await?.start_seconds.unwrap_or_default()))
 }
