@@ -20,7 +20,9 @@ use super::page::done::DoneMessage;
 use super::page::faults::FormFaults;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
+use super::page::sent_forms::FormOutcome;
 use super::page::shell::{NavigationEntry, Shell};
+use super::page::tickets::new_ticket;
 use crate::parts;
 use crate::web::filters;
 use crate::web::locale::Locale;
@@ -60,6 +62,8 @@ struct AddPage {
     projects: Vec<(String, String)>,
     /// Bytes that a file may have.
     largest_bytes: u64,
+    /// The ticket of the form of a note.
+    ticket: String,
     faults: FormFaults,
 }
 
@@ -129,6 +133,7 @@ async fn empty(request: &PageRequest, what: &'static str) -> Result<AddPage, Err
         project: text("project"),
         projects: if what == "note" { active_projects(request).await? } else { Vec::new() },
         largest_bytes: request.ctx.core.plans.limits(request.viewer.caller.plan).upload_bytes,
+        ticket: if what == "note" { new_ticket()? } else { String::new() },
         faults: FormFaults::default(),
     })
 }
@@ -185,8 +190,13 @@ async fn add_note(request: &PageRequest) -> Result<HttpResponse, Error> {
     let title: String = title.chars().take(MAX_NOTE_TITLE_CHARS).collect();
     let note = json!({ "title": title, "bodyMd": text });
     let target = Target(vec![project.clone()]);
-    match request.run_json::<WriteNote>(&target, note).await {
-        Ok(_) => request.done(&format!("/projects/{project}?part=notes"), DoneMessage::new("add-note-done")),
+    let create = async {
+        request.run_json::<WriteNote>(&target, note).await?;
+        let message = Some(DoneMessage::new("add-note-done"));
+        Ok::<_, Error>(FormOutcome { path: format!("/projects/{project}?part=notes"), message })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
             let page = AddPage { faults, ..empty(request, "note").await? };

@@ -11,12 +11,17 @@ use super::{index, thread};
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
+use crate::web::page::sent_forms::FormOutcome;
 use crate::web::strings::ToMessageValue;
 
 /// Asks the first question of a thread.
 pub async fn ask(request: PageRequest) -> Result<HttpResponse, Error> {
-    match request.run_form::<StartThread>(&Target::default(), &["question", "scope"]).await {
-        Ok(started) => Ok(request.redirect(&format!("/ask/{}", started.thread.thread_id))),
+    let create = async {
+        let started = request.run_form::<StartThread>(&Target::default(), &["question", "scope"]).await?;
+        Ok::<_, Error>(FormOutcome { path: format!("/ask/{}", started.thread.thread_id), message: None })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = refusal(error, &request)?;
             index::page(&request, status, faults).await
@@ -26,11 +31,16 @@ pub async fn ask(request: PageRequest) -> Result<HttpResponse, Error> {
 
 /// Asks a follow-up question.
 pub async fn follow_up(request: PageRequest) -> Result<HttpResponse, Error> {
-    match request.run_form::<AskFollowUp>(&request.target(), &["question"]).await {
-        Ok(asked) => {
-            let number = asked.thread.questions.last().map_or(1, |question| question.number);
-            Ok(request.redirect(&format!("/ask/{}#q-{number}", asked.thread.thread_id)))
-        }
+    let create = async {
+        let asked = request.run_form::<AskFollowUp>(&request.target(), &["question"]).await?;
+        let number = asked.thread.questions.last().map_or(1, |question| question.number);
+        Ok::<_, Error>(FormOutcome {
+            path: format!("/ask/{}#q-{number}", asked.thread.thread_id),
+            message: None,
+        })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = refusal(error, &request)?;
             thread::page(&request, status, faults).await
@@ -57,12 +67,15 @@ pub async fn save(request: PageRequest) -> Result<HttpResponse, Error> {
         fields.insert("projectId".to_owned(), json!(project));
     }
     fields.insert("pinned".to_owned(), json!(request.form.has("pinned")));
-    match request.run_json::<SaveAnswer>(&question_target(&request)?, Value::Object(fields)).await {
-        Ok(saved) => {
-            let path = format!("/ask/{}", thread_id(&request)?);
-            let title = saved.note.title.to_message_value();
-            request.done(&path, DoneMessage::new("ask-saved").with("title", title))
-        }
+    let create = async {
+        let target = question_target(&request)?;
+        let saved = request.run_json::<SaveAnswer>(&target, Value::Object(fields)).await?;
+        let title = saved.note.title.to_message_value();
+        let message = Some(DoneMessage::new("ask-saved").with("title", title));
+        Ok::<_, Error>(FormOutcome { path: format!("/ask/{}", thread_id(&request)?), message })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
             thread::page(&request, status, faults).await

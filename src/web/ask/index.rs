@@ -16,6 +16,7 @@ use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::page::tickets::new_ticket;
 
 /// Questions that the page lists at first.
 const RECENT_QUESTIONS: u32 = 5;
@@ -33,6 +34,7 @@ struct AskPage {
     recent: Vec<RecentView>,
     /// The address of further questions.
     more: Option<String>,
+    ticket: String,
     faults: FormFaults,
 }
 
@@ -87,6 +89,7 @@ pub async fn page(
             question: typed.to_owned(),
             recent,
             more,
+            ticket: new_ticket()?,
             faults,
         },
     )

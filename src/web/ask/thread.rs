@@ -18,6 +18,7 @@ use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::page::tickets::new_ticket;
 
 /// Questions that a thread can have.
 const MAX_THREAD_QUESTIONS: usize = 20;
@@ -41,6 +42,8 @@ struct ThreadPage {
     chosen_project: String,
     is_full: bool,
     question: String,
+    /// The ticket of the forms that ask on and that save an answer.
+    ticket: String,
     faults: FormFaults,
 }
 
@@ -87,6 +90,7 @@ pub async fn page(
             chosen_project,
             is_full,
             question: request.form.text("question").to_owned(),
+            ticket: new_ticket()?,
             faults,
         },
     )

@@ -18,7 +18,9 @@ use super::page::done::DoneMessage;
 use super::page::faults::FormFaults;
 use super::page::request::PageRequest;
 use super::page::route::PageRoute;
+use super::page::sent_forms::FormOutcome;
 use super::page::shell::{NavigationEntry, Shell};
+use super::page::tickets::new_ticket;
 use crate::parts;
 use crate::web::filters;
 
@@ -30,6 +32,7 @@ struct CollectionsPage {
     nodes: Vec<CollectionNode>,
     name: String,
     parent: String,
+    ticket: String,
     faults: FormFaults,
 }
 
@@ -76,7 +79,8 @@ async fn respond(
     let nodes = load_tree(request).await?;
     let shell = request.shell(NavigationEntry::Library).await?;
     let text = |name| request.form.text(name).to_owned();
-    let page = CollectionsPage { shell, nodes, name: text("name"), parent: text("parent"), faults };
+    let (name, parent, ticket) = (text("name"), text("parent"), new_ticket()?);
+    let page = CollectionsPage { shell, nodes, name, parent, ticket, faults };
     request.show_with_status(status, &page)
 }
 
@@ -85,8 +89,13 @@ async fn create(request: PageRequest) -> Result<HttpResponse, Error> {
     if let (Some(fields), Some(parent)) = (collection.as_object_mut(), request.form.get("parent")) {
         fields.insert("parentId".to_owned(), json!(parent));
     }
-    match request.run_json::<CreateCollection>(&Target::default(), collection).await {
-        Ok(_) => request.done("/collections", DoneMessage::new("collections-done-created")),
+    let create = async {
+        request.run_json::<CreateCollection>(&Target::default(), collection).await?;
+        let message = Some(DoneMessage::new("collections-done-created"));
+        Ok::<_, Error>(FormOutcome { path: "/collections".to_owned(), message })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
             respond(&request, status, faults).await

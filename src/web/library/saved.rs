@@ -18,7 +18,9 @@ use crate::web::filters;
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
+use crate::web::page::sent_forms::FormOutcome;
 use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::page::tickets::new_ticket;
 
 /// The list of saved searches.
 #[derive(Template)]
@@ -41,6 +43,8 @@ struct SavedFormPage {
     name: String,
     query: String,
     is_pinned: bool,
+    /// The ticket of a form that is new; empty for others.
+    ticket: String,
     faults: FormFaults,
 }
 
@@ -101,6 +105,7 @@ pub async fn show_new(request: PageRequest) -> Result<HttpResponse, Error> {
         name: String::new(),
         query,
         is_pinned: true,
+        ticket: new_ticket()?,
         faults: FormFaults::default(),
     })
 }
@@ -110,12 +115,15 @@ pub async fn create(request: PageRequest) -> Result<HttpResponse, Error> {
     let form = &request.form;
     let (name, query, is_pinned) = (form.text("name").trim(), form.text("query"), form.has("pinned"));
     let search = json!({ "name": name, "query": query, "isPinned": is_pinned });
-    match request.run_json::<CreateSavedSearch>(&Target::default(), search).await {
-        Ok(created) => {
-            let query = created.saved_search.query;
-            let query: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
-            request.done(&format!("/library?q={query}"), DoneMessage::new("saved-done-created"))
-        }
+    let create = async {
+        let created = request.run_json::<CreateSavedSearch>(&Target::default(), search).await?;
+        let query = created.saved_search.query;
+        let query: String = url::form_urlencoded::byte_serialize(query.as_bytes()).collect();
+        let message = Some(DoneMessage::new("saved-done-created"));
+        Ok::<_, Error>(FormOutcome { path: format!("/library?q={query}"), message })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => show_faults(&request, "/saved-searches/new".to_owned(), true, error).await,
     }
 }
@@ -133,6 +141,7 @@ pub async fn show_edit(request: PageRequest) -> Result<HttpResponse, Error> {
         name: search.name,
         query: search.query,
         is_pinned: search.is_pinned,
+        ticket: String::new(),
         faults: FormFaults::default(),
     })
 }
@@ -163,7 +172,8 @@ async fn show_faults(
     let shell = request.shell(NavigationEntry::Library).await?;
     let name = request.form.text("name").to_owned();
     let is_pinned = request.form.has("pinned");
-    let page = SavedFormPage { shell, action, is_new, name, query, is_pinned, faults };
+    let ticket = if is_new { new_ticket()? } else { String::new() };
+    let page = SavedFormPage { shell, action, is_new, name, query, is_pinned, ticket, faults };
     request.show_with_status(status, &page)
 }
 

@@ -7,6 +7,7 @@
 //! | answer with a page, or with the parts that a script asked for | [`render::PageView`], [`parts!`](crate::parts) |
 //! | send the user on with a message, and a way back | [`done::DoneMessage`] |
 //! | let a form that is answered with a secret be sent once | [`tickets::FormTickets`] |
+//! | let a form that is sent twice create one thing | [`request::PageRequest::create_once`] |
 //! | show what is wrong with a form | [`faults::FormFaults`] |
 //! | show the navigation around a page | [`shell::Shell`] |
 //!
@@ -21,6 +22,7 @@ pub mod public;
 pub mod render;
 pub mod request;
 pub mod route;
+pub mod sent_forms;
 pub mod shell;
 pub mod state;
 pub mod tickets;

@@ -21,6 +21,7 @@ use super::done::DoneMessage;
 use super::fields::{Fields, read_json_as};
 use super::public::{PublicRequest, see_other};
 use super::render::{PageView, RenderContext, requested_parts, respond};
+use super::sent_forms::FormOutcome;
 use super::shell::{NavigationEntry, Shell, ToastView};
 use crate::http::budget::Sender;
 use crate::http::response_slots::wait_for_slot;
@@ -194,6 +195,24 @@ impl PageRequest {
         let toast = self.toast().map(|toast| render_with(&toast, &self.context));
         let toast = toast.transpose().map_err(Error::internal)?;
         respond(&self.http, status, page, &self.context, toast.as_deref())
+    }
+
+    /// Carries out a form that creates something, and sends the user to the page of its outcome. If the form has a ticket
+    /// ([`new_ticket`](super::tickets::new_ticket)), the same form sent again, or several times at the same moment, creates nothing more
+    /// and leads to the same page.
+    ///
+    /// # Errors
+    /// Those of `create`; [`Error::Internal`] when the system gives no random bytes.
+    pub async fn create_once(
+        &self,
+        create: impl Future<Output = Result<FormOutcome, Error>>,
+    ) -> Result<HttpResponse, Error> {
+        let (user, path) = (self.viewer.caller.user, self.http.path());
+        let outcome = self.state.sent_forms.run_once(user, path, &self.form, create).await?;
+        match outcome.message {
+            Some(message) => self.done(&outcome.path, message),
+            None => Ok(self.redirect(&outcome.path)),
+        }
     }
 
     /// Sends the user to a page that says once what was done.

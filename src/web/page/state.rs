@@ -9,15 +9,19 @@ use errors::Error;
 
 use super::done::DoneMessages;
 use super::headers::content_policy;
+use super::sent_forms::SentForms;
 use super::tickets::FormTickets;
 
-/// What all pages share: the messages of actions that users see once, the tickets of forms, and the policy of content. Clones share it.
+/// What all pages share: the messages of actions that users see once, the tickets of forms, the forms that were sent, and the policy of
+/// content. Clones share it.
 #[derive(Clone, Debug)]
 pub struct WebState {
     /// The messages of actions.
     pub done: DoneMessages,
     /// The tickets of forms that are answered with a secret.
     pub tickets: FormTickets,
+    /// The forms that created something.
+    pub sent_forms: SentForms,
     /// The value of `Content-Security-Policy`.
     pub policy: HeaderValue,
     /// The origins to which uploads are sent, if files are in a bucket.
@@ -30,6 +34,7 @@ impl WebState {
         Self {
             done: DoneMessages::default(),
             tickets: FormTickets::default(),
+            sent_forms: SentForms::default(),
             policy: content_policy(store_origin),
             store_origin: store_origin.map(Arc::from),
         }

@@ -1,7 +1,7 @@
-//! Tickets of forms that are answered with a secret: each lets its form be sent once.
+//! Tickets of forms. Those of forms that are answered with a secret are issued here, and each lets its form be sent once.
 //!
-//! They are not among the messages of actions, and each user has a number of them, so neither the messages nor the forms of other users
-//! push out the ticket of a form that is open.
+//! Issued tickets are not among the messages of actions, and each user has a number of them, so neither the messages nor the forms of
+//! other users push out the ticket of a form that is open.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,7 +41,7 @@ impl FormTickets {
     /// # Errors
     /// [`Error::Internal`] when the system gives no random bytes.
     pub fn issue(&self, user: UserId) -> Result<String, Error> {
-        let ticket = Secret::new_token("").map_err(Error::internal)?.expose().to_owned();
+        let ticket = new_ticket()?;
         let tickets = self.0.get_with(user, Arc::default);
         let mut tickets = lock(&tickets);
         if tickets.len() >= MAX_USER_TICKETS {
@@ -58,6 +58,14 @@ impl FormTickets {
         let Some(index) = tickets.iter().position(|issued| issued == ticket) else { return false };
         tickets.remove(index).is_some()
     }
+}
+
+/// Returns a ticket that no other form has.
+///
+/// # Errors
+/// [`Error::Internal`] when the system gives no random bytes.
+pub fn new_ticket() -> Result<String, Error> {
+    Ok(Secret::new_token("").map_err(Error::internal)?.expose().to_owned())
 }
 
 fn lock(tickets: &UserTickets) -> MutexGuard<'_, VecDeque<String>> {

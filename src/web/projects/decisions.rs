@@ -16,6 +16,7 @@ use super::form::{ProjectFieldKind, ProjectForm, is_outdated};
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
+use crate::web::page::sent_forms::FormOutcome;
 
 const MAX_TITLE_CHARS: u32 = 300;
 const MAX_BODY_CHARS: u32 = 100_000;
@@ -57,13 +58,20 @@ fn new_form(request: &PageRequest) -> Result<ProjectForm, Error> {
     let form =
         ProjectForm::new("projects-decision-new", format!("{path}/decisions"), "projects-decision-add", path);
     let status = request.form.get("status").unwrap_or("decided");
-    Ok(with_texts(form, request.form.text("title"), request.form.text("body"), status))
+    with_texts(form, request.form.text("title"), request.form.text("body"), status).with_ticket()
 }
 
 /// Records a decision.
 pub async fn create(request: PageRequest) -> Result<HttpResponse, Error> {
-    match request.run_form::<CreateDecision>(&request.target(), &["title", "body", "status"]).await {
-        Ok(_) => request.done(&project_path(&request)?, DoneMessage::new("projects-decision-added")),
+    let create = async {
+        request.run_form::<CreateDecision>(&request.target(), &["title", "body", "status"]).await?;
+        Ok::<_, Error>(FormOutcome {
+            path: project_path(&request)?,
+            message: Some(DoneMessage::new("projects-decision-added")),
+        })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
             new_form(&request)?.show(&request, status, faults).await

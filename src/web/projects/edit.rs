@@ -17,6 +17,7 @@ use super::form::{ProjectFieldKind, ProjectForm, is_outdated};
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
+use crate::web::page::sent_forms::FormOutcome;
 use crate::web::strings::ToMessageValue;
 
 const MAX_NAME_CHARS: u32 = 300;
@@ -32,18 +33,19 @@ pub async fn load(request: &PageRequest) -> Result<ProjectDetails, Error> {
 
 /// Shows the form of a new project.
 pub async fn show_new(request: PageRequest) -> Result<HttpResponse, Error> {
-    new_form(&request).show(&request, StatusCode::OK, FormFaults::default()).await
+    new_form(&request)?.show(&request, StatusCode::OK, FormFaults::default()).await
 }
 
-fn new_form(request: &PageRequest) -> ProjectForm {
+fn new_form(request: &PageRequest) -> Result<ProjectForm, Error> {
     let form =
         ProjectForm::new("projects-new", "/projects".to_owned(), "projects-create", "/projects".to_owned());
-    with_texts(
+    let form = with_texts(
         form,
         request.form.text("name"),
         request.form.text("description"),
         request.form.text("instructions"),
-    )
+    );
+    form.with_ticket()
 }
 
 fn with_texts(form: ProjectForm, name: &str, description: &str, instructions: &str) -> ProjectForm {
@@ -57,12 +59,16 @@ fn with_texts(form: ProjectForm, name: &str, description: &str, instructions: &s
 
 /// Creates a project.
 pub async fn create(request: PageRequest) -> Result<HttpResponse, Error> {
-    let fields = ["name", "description", "instructions"];
-    match request.run_form::<CreateProject>(&Target::default(), &fields).await {
-        Ok(created) => Ok(request.redirect(&format!("/projects/{}", created.project.view.id))),
+    let create = async {
+        let fields = ["name", "description", "instructions"];
+        let created = request.run_form::<CreateProject>(&Target::default(), &fields).await?;
+        Ok::<_, Error>(FormOutcome { path: path_of(&created.project), message: None })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
-            new_form(&request).show(&request, status, faults).await
+            new_form(&request)?.show(&request, status, faults).await
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::web::filters;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
 use crate::web::page::shell::{NavigationEntry, Shell};
+use crate::web::page::tickets::new_ticket;
 
 /// A form.
 pub struct ProjectForm {
@@ -29,6 +30,8 @@ pub struct ProjectForm {
     pub back: String,
     /// The mark of what the form was made from.
     pub mark: String,
+    /// The ticket of a form that creates something; empty for others.
+    pub ticket: String,
     /// The text that was saved from another tab after this form was loaded; `None` without such a change.
     pub other_version: Option<String>,
     /// The address of a form that deletes, below this one.
@@ -82,6 +85,7 @@ impl ProjectForm {
             fields: Vec::new(),
             back,
             mark: String::new(),
+            ticket: String::new(),
             other_version: None,
             delete: None,
         }
@@ -105,6 +109,14 @@ impl ProjectForm {
     pub fn marked(mut self, mark: String) -> Self {
         self.mark = mark;
         self
+    }
+
+    /// Gives the form a ticket: sent twice, it creates one thing.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when the system gives no random bytes.
+    pub fn with_ticket(self) -> Result<Self, Error> {
+        Ok(Self { ticket: new_ticket()?, ..self })
     }
 
     /// Shows the form.

@@ -16,6 +16,7 @@ use super::form::{ProjectFieldKind, ProjectForm, is_outdated};
 use crate::web::page::done::DoneMessage;
 use crate::web::page::faults::FormFaults;
 use crate::web::page::request::PageRequest;
+use crate::web::page::sent_forms::FormOutcome;
 
 const MAX_TITLE_CHARS: u32 = 300;
 const MAX_BODY_CHARS: u32 = 100_000;
@@ -55,13 +56,20 @@ fn new_form(request: &PageRequest) -> Result<ProjectForm, Error> {
     let path = project_path(request)?;
     let form = ProjectForm::new("projects-note-new", format!("{path}/notes"), "projects-note-add", path);
     let (title, body) = (request.form.text("title"), request.form.text("bodyMd"));
-    Ok(with_texts(form, title, body, request.form.has("pinned")))
+    with_texts(form, title, body, request.form.has("pinned")).with_ticket()
 }
 
 /// Writes a note.
 pub async fn create(request: PageRequest) -> Result<HttpResponse, Error> {
-    match request.run_form::<WriteNote>(&request.target(), &["title", "bodyMd", "pinned"]).await {
-        Ok(_) => request.done(&project_path(&request)?, DoneMessage::new("projects-note-added")),
+    let create = async {
+        request.run_form::<WriteNote>(&request.target(), &["title", "bodyMd", "pinned"]).await?;
+        Ok::<_, Error>(FormOutcome {
+            path: project_path(&request)?,
+            message: Some(DoneMessage::new("projects-note-added")),
+        })
+    };
+    match request.create_once(create).await {
+        Ok(response) => Ok(response),
         Err(error) => {
             let (status, faults) = FormFaults::from_error(error, request.locale())?;
             new_form(&request)?.show(&request, status, faults).await

@@ -28,6 +28,7 @@ mod reader_pictures;
 mod reading;
 mod reading_files;
 mod recovery_pages;
+mod repeated_forms;
 mod route_conditions;
 mod search_pages;
 mod search_passages;
