@@ -13,6 +13,7 @@ use tracing::warn;
 use values::id::ClientId;
 use web::probe::ProbeClient;
 
+use super::step_message::StepMessage;
 use super::steps::{ConnectionTest, StepError, StepOutcome, StepSuccess};
 
 /// A step of the test.
@@ -51,6 +52,16 @@ pub struct StepReport {
     pub outcome: StepOutcome,
     /// What was found or is wrong, for the operator.
     pub message: String,
+    /// The message as a value; `None` for a step that was skipped. Clients are not sent it: the web app translates it.
+    #[serde(skip)]
+    pub detail: Option<StepMessage>,
+}
+
+impl StepReport {
+    fn new(step: Step, outcome: StepOutcome, detail: Option<StepMessage>) -> Self {
+        let message = detail.as_ref().map(StepMessage::to_string).unwrap_or_default();
+        Self { step, outcome, message, detail }
+    }
 }
 
 /// The result of a test.
@@ -86,16 +97,14 @@ impl TestProgress {
             Err(StepError::Failed(reason)) => (StepOutcome::Failed, reason, Err(TestFailure::Step)),
             Err(StepError::Internal(error)) => return Err(TestFailure::Internal(error)),
         };
-        self.reports.push(StepReport { step, outcome, message });
+        self.reports.push(StepReport::new(step, outcome, Some(message)));
         next
     }
 
     /// Returns all steps; those that did not run are skipped.
     fn into_reports(mut self) -> Vec<StepReport> {
         let skipped = STEPS.into_iter().skip(self.reports.len());
-        let skipped =
-            skipped.map(|step| StepReport { step, outcome: StepOutcome::Skipped, message: String::new() });
-        self.reports.extend(skipped);
+        self.reports.extend(skipped.map(|step| StepReport::new(step, StepOutcome::Skipped, None)));
         self.reports
     }
 }

@@ -2,6 +2,7 @@
 //! ([`connection_test`]).
 
 mod connection_test;
+mod step_message;
 mod steps;
 mod texts;
 
@@ -16,6 +17,7 @@ use validation::NoFields;
 use values::scope::Scope;
 
 pub use connection_test::{Step, StepReport, TestConnectionResponse};
+pub use step_message::{StepMessage, UNAUTHENTICATED_CALL};
 pub use steps::StepOutcome;
 pub use texts::{Assistant, AssistantLocation, Link, Snippet, assistant_of_client};
 

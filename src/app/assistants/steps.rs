@@ -11,18 +11,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use values::id::ClientId;
-use web::probe::{ProbeClient, ProbeResponse, send};
+use web::probe::{ProbeClient, ProbeError, ProbeResponse, send};
 use web::{Guard, PageUrl};
 
+use super::step_message::{StepMessage, UNAUTHENTICATED_CALL};
 use crate::mcp::LEGACY;
 
 /// A loopback URL, as programs on a user's machine register. No browser is ever sent there.
 const REDIRECT: &str = "http://127.0.0.1/connection-test";
 const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
 const SERVER: &str = "/.well-known/oauth-authorization-server";
+const REGISTRATION: &str = "/oauth/register";
 /// The paths of the authorization server, by their names in its metadata.
 const ENDPOINTS: [(&str, &str); 4] = [
-    ("registration_endpoint", "/oauth/register"),
+    ("registration_endpoint", REGISTRATION),
     ("authorization_endpoint", "/oauth/authorize"),
     ("token_endpoint", "/oauth/token"),
     ("revocation_endpoint", "/oauth/revoke"),
@@ -58,32 +60,32 @@ pub enum StepOutcome {
 pub struct StepSuccess<T> {
     pub found: T,
     pub outcome: StepOutcome,
-    pub message: String,
+    pub message: StepMessage,
 }
 
 /// Why a step did not pass.
 pub enum StepError {
     /// What is wrong and what to do, for the operator.
-    Failed(String),
+    Failed(StepMessage),
     /// The server itself failed, which says nothing about the connection.
     Internal(Error),
 }
 
 impl<T> StepSuccess<T> {
-    fn with(found: T, message: &str) -> Self {
-        Self { found, outcome: StepOutcome::Passed, message: message.to_owned() }
+    fn with(found: T, message: StepMessage) -> Self {
+        Self { found, outcome: StepOutcome::Passed, message }
     }
 }
 
-impl From<String> for StepError {
-    fn from(reason: String) -> Self {
+impl From<StepMessage> for StepError {
+    fn from(reason: StepMessage) -> Self {
         StepError::Failed(reason)
     }
 }
 
-impl From<&str> for StepError {
-    fn from(reason: &str) -> Self {
-        StepError::Failed(reason.to_owned())
+impl From<ProbeError> for StepError {
+    fn from(error: ProbeError) -> Self {
+        StepError::Failed(StepMessage::Probe(error))
     }
 }
 
@@ -101,55 +103,42 @@ impl ConnectionTest<'_> {
     /// Resolves the URL. A URL that only this machine or network resolves works only for assistants there.
     pub async fn address(&self) -> StepResult<()> {
         let base = &self.auth.core.base_url;
-        let page = PageUrl::parse(base)
-            .map_err(|_| "server.base_url is not an http(s) URL; set it to the URL that assistants use")?;
+        let page = PageUrl::parse(base).map_err(|_| StepMessage::InvalidBaseUrl)?;
         let host = page.host().trim_matches(['[', ']']).to_owned();
         let lookup = tokio::net::lookup_host((host.as_str(), page.port()));
         let found = tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await;
-        let unknown = || {
-            format!(
-                "the name {host} does not resolve here; correct server.base_url, or add the name to the DNS"
-            )
-        };
+        let unknown = || StepMessage::UnknownHost(host.clone());
         let found: Vec<_> = found.map_err(|_| unknown())?.map_err(|_| unknown())?.collect();
         // The guard of fetches without the exceptions of `fetch.allow_private`: it knows which addresses are public.
         let everywhere = Guard::default();
         let is_public = everywhere.check_url(&page).is_ok()
             && !found.is_empty()
             && found.iter().all(|found| everywhere.check_ip(found.ip()).is_ok());
-        let limited = |message: String| StepSuccess { found: (), outcome: StepOutcome::Limited, message };
+        let limited = |message| StepSuccess { found: (), outcome: StepOutcome::Limited, message };
+        let base = base.to_string();
         Ok(match (page.url().scheme(), is_public) {
-            ("https", true) => StepSuccess::with(
-                (),
-                &format!(
-                    "{base} is a public https URL; this test cannot see whether a firewall blocks other clients"
-                ),
-            ),
-            (_, true) => limited(format!("{base} is not https: assistants that run in a cloud refuse it")),
-            (_, false) => limited(format!(
-                "{base} is reachable only from this machine or network: assistants that run in a cloud cannot reach it. Set \
-                 server.base_url to a public https URL for them"
-            )),
+            ("https", true) => StepSuccess::with((), StepMessage::PublicUrl(base)),
+            (_, true) => limited(StepMessage::PlainUrl(base)),
+            (_, false) => limited(StepMessage::PrivateUrl(base)),
         })
     }
 
     /// Sends a request to /mcp without a credential.
     pub async fn challenge(&self) -> StepResult<()> {
         let request = self.probe.post_json(self.auth.grants.resource(), &initialize());
-        let reply = send(request).await?.expect_status(401, "/mcp without a credential")?;
+        let reply = send(request).await?.expect_status(401, UNAUTHENTICATED_CALL)?;
         let wanted = format!("resource_metadata=\"{}\"", self.url(RESOURCE));
         if reply.header("www-authenticate").unwrap_or_default().contains(&wanted) {
-            return Ok(StepSuccess::with((), "/mcp names the metadata for the sign-in"));
+            return Ok(StepSuccess::with((), StepMessage::Challenge));
         }
-        Err("the 401 of /mcp does not name the metadata of this server: a proxy may remove the WWW-Authenticate header"
-            .into())
+        Err(StepMessage::NoChallenge.into())
     }
 
     pub async fn resource_metadata(&self) -> StepResult<()> {
         let document = self.document(RESOURCE).await?;
         expect_member(&document, "/resource", self.auth.grants.resource(), RESOURCE)?;
         expect_member(&document, "/authorization_servers/0", &self.auth.core.base_url, RESOURCE)?;
-        Ok(StepSuccess::with((), "the metadata of the MCP server is correct"))
+        Ok(StepSuccess::with((), StepMessage::ResourceMetadata))
     }
 
     /// Checks that every endpoint is one of this server. Returns the URL of the registration.
@@ -157,18 +146,15 @@ impl ConnectionTest<'_> {
         let document = self.document(SERVER).await?;
         expect_member(&document, "/issuer", &self.auth.core.base_url, SERVER)?;
         if document.get("registration_endpoint").is_none() {
-            return Err("assistants cannot register: oauth.registration is closed. Set oauth.registration to open, use an MCP key, or \
-                        set oauth.client_metadata_documents"
-                .into());
+            return Err(StepMessage::RegistrationClosed.into());
         }
         for (name, path) in ENDPOINTS {
             expect_member(&document, &format!("/{name}"), &self.url(path), SERVER)?;
         }
-        let [(_, registration), ..] = ENDPOINTS;
-        Ok(StepSuccess::with(self.url(registration), "the metadata of the sign-in is correct"))
+        Ok(StepSuccess::with(self.url(REGISTRATION), StepMessage::ServerMetadata))
     }
 
-    async fn document(&self, path: &str) -> Result<Value, StepError> {
+    async fn document(&self, path: &'static str) -> Result<Value, StepError> {
         Ok(send(self.probe.get(&self.url(path))).await?.expect_status(200, path)?.json(path)?)
     }
 
@@ -182,18 +168,14 @@ impl ConnectionTest<'_> {
         });
         let reply = send(self.probe.post_json(url, &metadata)).await?;
         if reply.status == 429 {
-            return Err(
-                "too many clients have registered from this IP address within the hour: try again later"
-                    .into(),
-            );
+            return Err(StepMessage::TooManyRegistrations.into());
         }
-        let response = reply.expect_status(201, "registration")?.json("registration")?;
+        let response = reply.expect_status(201, REGISTRATION)?.json(REGISTRATION)?;
         let id = response.get("client_id").and_then(Value::as_str).unwrap_or_default();
         let client = self.auth.grants.find_client(id).await?;
-        let client = client.filter(|client| client.name.as_deref() == Some(self.client_name)).ok_or(
-            "another server answers at this URL: it returned a client that this server does not have",
-        )?;
-        Ok(StepSuccess::with(client.id, "an assistant can register"))
+        let client = client.filter(|client| client.name.as_deref() == Some(self.client_name));
+        let client = client.ok_or(StepMessage::ForeignClient)?;
+        Ok(StepSuccess::with(client.id, StepMessage::Registration))
     }
 
     /// Lists the tools with a key that is deleted afterwards, even if the listing fails.
@@ -212,11 +194,8 @@ impl ConnectionTest<'_> {
         self.call(secret, &initialize()).await?.expect_status(200, "initialize")?;
         let reply = self.call(secret, &list()).await?.expect_status(200, "tools/list")?.json("tools/list")?;
         match reply.pointer("/result/tools").and_then(Value::as_array).map_or(0, Vec::len) {
-            0 => Err("tools/list returned no tool; check that server.base_url leads to this server".into()),
-            tools => {
-                let message = format!("an assistant that may read the library gets {tools} tools");
-                Ok(StepSuccess::with((), &message))
-            }
+            0 => Err(StepMessage::NoTools.into()),
+            tools => Ok(StepSuccess::with((), StepMessage::Tools(tools))),
         }
     }
 
@@ -248,12 +227,14 @@ fn list() -> Value {
 }
 
 /// Checks a member of a metadata document.
-fn expect_member(document: &Value, member: &str, wanted: &str, path: &str) -> Result<(), StepError> {
+fn expect_member(
+    document: &Value,
+    member: &str,
+    wanted: &str,
+    path: &'static str,
+) -> Result<(), StepMessage> {
     if document.pointer(member).is_some_and(|value| value == wanted) {
         return Ok(());
     }
-    Err(StepError::Failed(format!(
-        "{path} does not have {wanted} as {member}: another server answers at this URL, or this one was started with \
-         another server.base_url"
-    )))
+    Err(StepMessage::WrongMember { path, member: member.to_owned(), wanted: wanted.to_owned() })
 }

@@ -62,8 +62,9 @@ async fn request_health(url: &BaseUrl) -> Result<(), String> {
     let request = client.get(&format!("{url}/healthz"));
     let response = timeout(MAX_WAIT, probe::send(request))
         .await
-        .map_err(|_| "no response arrived in time".to_owned())??;
-    let response = response.expect_status(200, "/healthz")?;
+        .map_err(|_| "no response arrived in time".to_owned())?
+        .and_then(|response| response.expect_status(200, "/healthz"))
+        .map_err(|error| error.to_string())?;
     // The status alone proves nothing: a proxy or another program may answer every path with 200.
     if response.body() == ALIVE.as_bytes() { Ok(()) } else { Err("another program answers there".to_owned()) }
 }

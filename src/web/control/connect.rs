@@ -13,12 +13,14 @@ use values::time::Timestamp;
 use web::{Guard, PageUrl};
 
 use super::assistant_texts::translate;
+use super::step_texts::step_text;
 use crate::app::assistants::{
     Assistant, AssistantLocation, ListAssistants, Step, StepOutcome, StepReport, TestConnection,
     assistant_of_client,
 };
 use crate::parts;
 use crate::web::filters;
+use crate::web::locale::Locale;
 use crate::web::page::request::PageRequest;
 use crate::web::page::route::PageRoute;
 use crate::web::page::shell::{NavigationEntry, Shell};
@@ -113,8 +115,8 @@ struct StepView {
     message: String,
 }
 
-impl From<StepReport> for StepView {
-    fn from(report: StepReport) -> Self {
+impl StepView {
+    fn new(report: &StepReport, locale: &Locale) -> Self {
         let title = match report.step {
             Step::Address => "connect-step-address",
             Step::Challenge => "connect-step-challenge",
@@ -129,7 +131,8 @@ impl From<StepReport> for StepView {
             StepOutcome::Failed => ("bad", "alert", "connect-failed"),
             StepOutcome::Skipped => ("skipped", "more", "connect-skipped"),
         };
-        Self { class, icon, title, outcome, message: report.message }
+        let message = report.detail.as_ref().map(|detail| step_text(locale, detail)).unwrap_or_default();
+        Self { class, icon, title, outcome, message }
     }
 }
 
@@ -146,7 +149,7 @@ async fn test(page: PageRequest) -> Result<HttpResponse, Error> {
     // Before the test: it is refused for a while after another one, which would hide that there is no such client.
     find_assistant(&page, &page.run(ListAssistants).await?.assistants)?;
     let result = page.run(TestConnection).await?;
-    let steps = result.steps.into_iter().map(StepView::from).collect();
+    let steps = result.steps.iter().map(|report| StepView::new(report, page.locale())).collect();
     render(&page, Some(TestView { passed: result.passed, steps })).await
 }
 

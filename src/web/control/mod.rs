@@ -17,6 +17,7 @@ mod operator_users;
 mod operator_work;
 mod recovery;
 pub mod scope_names;
+mod step_texts;
 mod usage;
 
 use actix_web::web::ServiceConfig;

@@ -92,6 +92,24 @@ async fn every_assistant_has_a_page_and_the_test_names_its_steps() {
 }
 
 #[actix_web::test]
+async fn connection_test_speaks_the_language_of_the_page() {
+    let server = Server::start_with(&[("OAUTH__REGISTRATION", "closed")]).await;
+    let browser = server.user(Plan::Pro).await.sign_in().await.with("accept-language", "de");
+
+    let tested = browser.post_form("/settings/connect/codex", &[]).await;
+
+    for message in [
+        "ist nur von diesem Rechner oder aus seinem Netz erreichbar",
+        "/mcp nennt die Metadaten für die Anmeldung.",
+        "Die Metadaten des MCP-Servers stimmen.",
+        "oauth.registration ist closed. Setze oauth.registration auf open",
+    ] {
+        assert!(tested.text.contains(message), "{message}: {}", tested.text);
+    }
+    assert!(!tested.text.contains("lang=\"en\""), "{}", tested.text);
+}
+
+#[actix_web::test]
 async fn assistant_that_connects_ends_the_waiting() {
     let server = Server::start().await;
     let browser = server.user(Plan::Pro).await.sign_in().await;

@@ -145,6 +145,37 @@ connect-test-run = Verbindung testen
 connect-test-again = Noch einmal testen
 connect-test-passed = Alle Schritte sind gelungen
 connect-test-failed = Ein Schritt ist gescheitert; die späteren wurden nicht versucht
+connect-test-url-invalid = server.base_url ist keine http(s)-Adresse. Setze es auf die Adresse, die Assistenten benutzen.
+connect-test-host-unknown = Der Name { $host } wird hier nicht aufgelöst. Berichtige server.base_url, oder trage den Namen im DNS ein.
+connect-test-url-public = { $url } ist eine öffentliche https-Adresse. Ob eine Firewall andere Clients abweist, sieht dieser Test nicht.
+connect-test-url-plain = { $url } ist nicht https: Assistenten, die in einer Cloud laufen, lehnen das ab.
+connect-test-url-private = { $url } ist nur von diesem Rechner oder aus seinem Netz erreichbar: Assistenten, die in einer Cloud laufen, erreichen es nicht. Setze server.base_url für sie auf eine öffentliche https-Adresse.
+connect-test-challenge = /mcp nennt die Metadaten für die Anmeldung.
+connect-test-no-challenge = Der Status 401 von /mcp nennt nicht die Metadaten dieses Servers: Vielleicht entfernt ein Proxy den Header WWW-Authenticate.
+connect-test-resource = Die Metadaten des MCP-Servers stimmen.
+connect-test-server = Die Metadaten der Anmeldung stimmen.
+connect-test-wrong-member = { $path } hat nicht { $wanted } als { $member }: Ein anderer Server antwortet unter dieser Adresse, oder dieser wurde mit einer anderen server.base_url gestartet.
+connect-test-registration-closed = Assistenten können sich nicht registrieren: oauth.registration ist closed. Setze oauth.registration auf open, benutze einen MCP-Schlüssel, oder setze oauth.client_metadata_documents.
+connect-test-registrations-used-up = Von dieser IP-Adresse haben sich in dieser Stunde zu viele Clients registriert: Versuche es später noch einmal.
+connect-test-foreign-client = Ein anderer Server antwortet unter dieser Adresse: Er gab einen Client zurück, den dieser Server nicht hat.
+connect-test-registration = Ein Assistent kann sich registrieren.
+connect-test-no-tools = tools/list gab kein Werkzeug zurück. Prüfe, ob server.base_url zu diesem Server führt.
+connect-test-tools = { $count ->
+    [one] Ein Assistent, der die Bibliothek lesen darf, bekommt ein Werkzeug.
+   *[other] Ein Assistent, der die Bibliothek lesen darf, bekommt { $count } Werkzeuge.
+}
+connect-test-timeout = Innerhalb von { $seconds } Sekunden kam keine Antwort.
+connect-test-no-connection = Keine Verbindung: { $cause }
+connect-test-interrupted = Die Verbindung brach ab: { $cause }
+connect-test-too-large = Die Antwort ist zu groß, um von Carrel zu sein: Ein anderes Programm antwortet unter dieser Adresse.
+connect-test-not-json = { $subject } antwortete nicht mit JSON: Ein anderes Programm antwortet unter dieser Adresse.
+connect-test-status = { $subject } antwortete mit { $status } statt { $expected }: { $hint }
+connect-test-hint-redirect = eine Weiterleitung. Setze server.base_url auf die Adresse, bei der sie endet.
+connect-test-hint-refused = abgewiesen. Vielleicht sperrt eine Firewall oder ein Proxy Programme aus oder leitet einen anderen Host-Header weiter.
+connect-test-hint-not-found = nicht gefunden. Ein Proxy leitet diesen Pfad vielleicht nicht weiter.
+connect-test-hint-unreached = ein Proxy davor erreicht Carrel nicht.
+connect-test-hint-unclear = Prüfe das Log des Servers, und ob ein anderes Programm unter server.base_url antwortet.
+connect-test-unauthenticated-call = /mcp ohne Schlüssel
 connect-step-address = Die Adresse wird gefunden
 connect-step-challenge = Ohne Schlüssel sagt der Server, wo man sich anmeldet
 connect-step-resource = Die Beschreibung des MCP-Servers stimmt

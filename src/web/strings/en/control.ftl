@@ -148,6 +148,37 @@ connect-test-run = Test the connection
 connect-test-again = Test again
 connect-test-passed = Every step passed
 connect-test-failed = A step failed; the later ones were not tried
+connect-test-url-invalid = server.base_url is not an http(s) address. Set it to the address that assistants use.
+connect-test-host-unknown = The name { $host } does not resolve here. Correct server.base_url, or add the name to the DNS.
+connect-test-url-public = { $url } is a public https address. This test cannot see whether a firewall blocks other clients.
+connect-test-url-plain = { $url } is not https: assistants that run in a cloud refuse it.
+connect-test-url-private = { $url } is reachable only from this machine or network: assistants that run in a cloud cannot reach it. Set server.base_url to a public https address for them.
+connect-test-challenge = /mcp names the metadata for the sign-in.
+connect-test-no-challenge = The 401 of /mcp does not name the metadata of this server: a proxy may remove the WWW-Authenticate header.
+connect-test-resource = The metadata of the MCP server is correct.
+connect-test-server = The metadata of the sign-in is correct.
+connect-test-wrong-member = { $path } does not have { $wanted } as { $member }: another server answers at this address, or this one was started with another server.base_url.
+connect-test-registration-closed = Assistants cannot register: oauth.registration is closed. Set oauth.registration to open, use an MCP key, or set oauth.client_metadata_documents.
+connect-test-registrations-used-up = Too many clients have registered from this IP address within the hour: try again later.
+connect-test-foreign-client = Another server answers at this address: it returned a client that this server does not have.
+connect-test-registration = An assistant can register.
+connect-test-no-tools = tools/list returned no tool. Check that server.base_url leads to this server.
+connect-test-tools = { $count ->
+    [one] An assistant that may read the library gets one tool.
+   *[other] An assistant that may read the library gets { $count } tools.
+}
+connect-test-timeout = There was no answer within { $seconds } seconds.
+connect-test-no-connection = No connection: { $cause }
+connect-test-interrupted = The connection was interrupted: { $cause }
+connect-test-too-large = The response is too large to be Carrel’s: another program answers at this address.
+connect-test-not-json = { $subject } did not answer with JSON: another program answers at this address.
+connect-test-status = { $subject } answered { $status } instead of { $expected }: { $hint }
+connect-test-hint-redirect = a redirect. Set server.base_url to the address that the redirect ends at.
+connect-test-hint-refused = refused. A firewall or proxy may block programs, or forward another Host header.
+connect-test-hint-not-found = not found. A proxy may not forward this path.
+connect-test-hint-unreached = a proxy in front does not reach Carrel.
+connect-test-hint-unclear = check the log of the server, and whether another program answers at server.base_url.
+connect-test-unauthenticated-call = /mcp without a credential
 connect-step-address = The address can be found
 connect-step-challenge = Without a key, the server says where to sign in
 connect-step-resource = The description of the MCP server is correct
