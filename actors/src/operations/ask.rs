@@ -28,6 +28,8 @@ use library::owned_transaction::begin_request;
 use validation::{Id, List, Words, request};
 
 pub use answer::{AskContext, AskResponse, Citation, LibraryQuestion, SEARCHED_PASSAGES, UnsettledAnswer};
+pub use quoted_answer::NO_DIRECT_ANSWER;
+pub use textless_documents::textless_reason;
 pub use values::kind::AnswerOutcome;
 
 /// The field `question`: 1 to 2,000 characters.

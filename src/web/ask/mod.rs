@@ -1,6 +1,7 @@
 //! Ask: questions about the library, with answers whose citations open beside them.
 
 mod actions;
+mod answer_language;
 mod answer_text;
 mod index;
 mod options;

@@ -10,6 +10,7 @@ use errors::Error;
 use values::kind::QuestionState;
 use values::time::Timestamp;
 
+use super::answer_language::translate_answer;
 use super::options::{AskBudgetView, ask_state, offered_projects, scope_name, scope_path};
 use super::panel::SourcePanel;
 use super::view::{OpenCitation, TurnView};
@@ -113,7 +114,7 @@ pub async fn markdown(request: PageRequest) -> Result<HttpResponse, Error> {
     let number: i32 = request.query.get("q").and_then(|number| number.parse().ok()).unwrap_or(1);
     let question = thread.questions.into_iter().find(|question| question.number == number);
     let question = question.ok_or(Error::not_found())?;
-    let answer = question.answer.ok_or(Error::not_found())?;
+    let answer = translate_answer(question.answer.ok_or(Error::not_found())?, request.locale());
     let not_verified = request.locale().t("ask-not-verified-note");
     let body = answer_markdown(&answer, &request.ctx.core.base_url, &not_verified);
     Ok(HttpResponse::Ok()

@@ -5,6 +5,7 @@ use errors::code;
 use values::id::AskThreadId;
 use values::kind::{AnswerOutcome, QuestionState};
 
+use super::answer_language::translate_answer;
 use super::answer_text::{AnswerPiece, divide_answer};
 use crate::web::page::request::PageRequest;
 use crate::web::places::PlaceView;
@@ -142,13 +143,9 @@ impl AnsweredView {
     ) -> Self {
         let locale = request.locale();
         let base_url = &request.ctx.core.base_url;
+        let answer = translate_answer(answer, locale);
         let is_nothing = answer.outcome == AnswerOutcome::NothingFound;
-        let markdown = if is_nothing {
-            // The text of such an answer is a sentence in English.
-            locale.t("ask-nothing")
-        } else {
-            answer_markdown(&answer, base_url, &locale.t("ask-not-verified-note"))
-        };
+        let markdown = answer_markdown(&answer, base_url, &locale.t("ask-not-verified-note"));
         let divided = divide_answer(&answer.answer, answer.citations.len());
         let sources: Vec<CitedSourceView> = answer
             .citations

@@ -4,7 +4,7 @@ use serde_json::json;
 use values::plan::Plan;
 
 use crate::rest::projects::create_project;
-use crate::support::{Client, Server, User, eventually};
+use crate::support::{ChatEndpoint, ChatReply, Client, Reply, Server, Site, User, eventually};
 
 const SENTENCE: &str = "The quagga of Artis died on the twelfth of August 1883.";
 const QUESTION: &str = "When did the quagga of Artis die?";
@@ -19,9 +19,14 @@ async fn create_reader(user: &User<'_>) -> Client {
     user.sign_in().await
 }
 
-/// Asks, follows the redirect, and waits for the answer. Returns the address and the page.
+/// Asks about the quagga, and waits for the answer. Returns the address and the page.
 async fn ask(session: &Client) -> (String, String) {
-    let asked = session.post_form("/ask", &[("question", QUESTION), ("scope", "all")]).await;
+    ask_question(session, QUESTION).await
+}
+
+/// Asks, follows the redirect, and waits for the answer. Returns the address and the page.
+async fn ask_question(session: &Client, question: &str) -> (String, String) {
+    let asked = session.post_form("/ask", &[("question", question), ("scope", "all")]).await;
     assert_eq!(asked.status, 303, "{}", asked.text);
     let path = asked.header("location").to_owned();
     let page = eventually("the answer is on the page", async || {
@@ -52,6 +57,28 @@ async fn answer_without_a_result_is_said_once_and_in_german() {
 }
 
 #[actix_web::test]
+async fn closest_documents_are_introduced_in_german() {
+    let (server, site) = (Server::start().await, Site::start().await);
+    let user = server.user(Plan::Pro).await;
+    let (key, session) = (user.full_key().await, user.sign_in().await);
+    let url = site.page("/gone", [Reply::Status(404)]);
+    let saved = key.save(json!({ "url": url, "title": "Spoonbills of the delta", "tags": ["waders"] })).await;
+    key.wait_for(&saved, "failed").await;
+    let question = "Where do the spoonbills of the delta nest?";
+    eventually("the link is found", async || (!key.search(question).await.is_empty()).then_some(())).await;
+    let german = session.with("accept-language", "de");
+
+    let (path, page) = ask_question(&german, question).await;
+
+    let introduced = "Kein Satz beantwortet das direkt; am nächsten kommen: \
+        “Spoonbills of the delta” (der Text konnte nicht abgerufen werden)";
+    assert!(page.contains(&format!("<p>{introduced}<a")), "{page}");
+    assert!(!page.contains("No sentence answers this"), "{page}");
+    let markdown = german.get(&format!("{path}/answer.md?q=1")).await.text;
+    assert!(markdown.contains(&format!("{introduced} [1]")), "{markdown}");
+}
+
+#[actix_web::test]
 async fn question_page_shows_the_answer_with_its_source() {
     let server = Server::start().await;
     let session = create_reader(&server.user(Plan::Pro).await).await;
@@ -67,6 +94,34 @@ async fn question_page_shows_the_answer_with_its_source() {
     let markdown = session.get(&format!("{path}/answer.md?q=1")).await;
     assert!(markdown.header("content-type").starts_with("text/markdown"));
     assert!(markdown.text.contains("?at=") && markdown.text.contains(SENTENCE), "{}", markdown.text);
+}
+
+#[actix_web::test]
+async fn invented_quote_is_marked_as_not_verified() {
+    let text = "\"The quagga of Artis died\" [1], \"of the moon\" [1].";
+    let model = ChatEndpoint::start([ChatReply::Text(text, 600)]).await;
+    let server = Server::start_with(&model.settings()).await;
+    let session = create_reader(&server.user(Plan::Pro).await).await;
+
+    let (path, page) = ask(&session).await;
+
+    assert!(
+        page.contains("aria-label=\"Source 1\"") && page.contains("aria-label=\"Source 2, not verified\"")
+    );
+    assert_eq!(
+        page.matches("class=\"cite is-unverified\"").count(),
+        2,
+        "in the text and in the list: {page}"
+    );
+    for shown in ["One of 2 citations could not be verified.", "The words of source 2 were not found"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    let (verified, invented) =
+        ("Verified: the quote appears word for word", "Not verified: the answer refers");
+    for (citation, shown, other) in [(1, verified, invented), (2, invented, verified)] {
+        let side = session.get_part(&format!("{path}?c={citation}"), "side").await.text;
+        assert!(side.contains(shown) && !side.contains(other), "{citation}: {side}");
+    }
 }
 
 #[actix_web::test]

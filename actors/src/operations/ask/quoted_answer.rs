@@ -11,8 +11,8 @@ use super::textless_documents::TextlessDocument;
 use crate::answerer::QuotedSentence;
 
 /// The start of the answer when the search finds documents, but no sentence of them answers the question. The titles of documents without
-/// a text and quotations of the others follow, the document first that the search ranks first.
-const NO_DIRECT_ANSWER: &str = "No sentence answers this directly; closest:";
+/// a text and quotations of the others follow, the document first that the search ranks first. The web app translates it.
+pub const NO_DIRECT_ANSWER: &str = "No sentence answers this directly; closest:";
 
 /// A passage with a smaller share than this of the score of the best document without a text is about something else.
 const MIN_SHARE_OF_BEST: f32 = 0.5;

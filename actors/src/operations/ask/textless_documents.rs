@@ -69,15 +69,20 @@ impl TextlessDocument {
     }
 }
 
+/// Returns why a document of this status has no text to quote. It stands in parentheses behind the title; the web app translates it.
+pub fn textless_reason(status: DocumentStatus) -> &'static str {
+    match status {
+        DocumentStatus::Processing => "its text is not here yet",
+        DocumentStatus::Failed => "its text could not be fetched",
+        DocumentStatus::Ready => "it has no text",
+    }
+}
+
 fn describe(passage: &Passage) -> String {
     let row = &passage.row;
     let title = text::one_line(&row.title);
     let title = if title.is_empty() { text::one_line(row.url.as_deref().unwrap_or_default()) } else { title };
-    let reason = match row.status {
-        DocumentStatus::Processing => "its text is not here yet",
-        DocumentStatus::Failed => "its text could not be fetched",
-        DocumentStatus::Ready => "it has no text",
-    };
+    let reason = textless_reason(row.status);
     // A passage of a former text says nothing of the present one.
     let excerpt = if passage.is_of_text() { String::new() } else { text::one_line(&row.text) };
     if excerpt.is_empty() || excerpt == title {
