@@ -1,8 +1,9 @@
 //! The page of a search, over HTTP.
 
+use actors::ai;
 use values::plan::Plan;
 
-use crate::support::{Client, Key, Server, eventually};
+use crate::support::{Client, EmbeddingEndpoint, EmbeddingReply, Key, Server, eventually};
 
 async fn save(key: &Key, url: &str, text: &str) -> String {
     let saved = key.save_text(url, text).await;
@@ -49,6 +50,40 @@ async fn search_without_a_result_shows_what_is_near() {
         assert!(page.contains("Nothing found for") && page.contains("Close matches"), "{page}");
         assert!(page.contains(">quagga</"), "{page}");
     }
+}
+
+#[actix_web::test]
+async fn search_page_says_until_when_only_words_are_matched() {
+    let server = Server::start().await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    save(&user.full_key().await, "https://example.org/quagga", "The quagga died.").await;
+    wait_for_hit(&session, "/search?q=quagga").await;
+    let ctx = server.context();
+    ai::pause(&ctx.core.db, ctx.core.clock.now()).await.unwrap();
+    ctx.retrieval.engine().refresh_pause(&ctx.core.db).await.unwrap();
+
+    let page = session.get("/search?q=quagga").await.text;
+
+    assert!(page.contains("class=\"passage\"") && page.contains("Text matching only."), "{page}");
+    assert!(page.contains("AI search is paused until 7 May, 00:00"), "{page}");
+    let asked = session.get("/ask").await.text;
+    assert!(asked.contains("AI is paused.") && asked.contains("again from 7 May, 00:00"), "{asked}");
+}
+
+#[actix_web::test]
+async fn search_page_says_that_search_by_meaning_is_missing() {
+    let endpoint = EmbeddingEndpoint::start(EmbeddingReply::Refusal(401, "{}")).await;
+    let server = Server::start_with(&endpoint.settings()).await;
+    let user = server.user(Plan::Pro).await;
+    let session = user.sign_in().await;
+    save(&user.full_key().await, "https://example.org/quagga", "The quagga died.").await;
+
+    let page = wait_for_hit(&session, "/search?q=quagga").await;
+
+    assert!(page.contains("Text matching only."), "{page}");
+    assert!(page.contains("Search by meaning is not available at the moment"), "{page}");
+    assert!(!page.contains("AI search is paused"), "{page}");
 }
 
 #[actix_web::test]
