@@ -9,7 +9,10 @@ use database::{padded, tested_only};
 use entity::{account_count, bookmark, bookmark_tag, document, tag_count};
 use schemars::JsonSchema;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, JoinType, QueryOrder, QuerySelect};
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, FromQueryResult, JoinType, QueryFilter, QueryOrder,
+    QuerySelect,
+};
 use serde::Serialize;
 use values::id::{BookmarkId, UserId};
 use values::kind::{ContentType, DocumentStatus};
@@ -36,6 +39,8 @@ pub const MAX_FACET_COUNT: usize = 1000;
 const MAX_FACETS: usize = 12;
 /// Column of the statements: the value that is counted.
 const VALUE: &str = "value";
+/// Column of the statements: the host of the URL of a bookmark.
+const HOST: &str = "host";
 /// Column of the statements: how many bookmarks have the value.
 const COUNT: &str = "count";
 
@@ -146,7 +151,7 @@ impl Operation for CountFacets {
         let found = find_page(db, &filter, bounds).await?;
         let total = FacetCount::of_rows(found.len());
         let ids: Vec<BookmarkId> = found.into_iter().take(MAX_FACET_COUNT).map(|row| row.id).collect();
-        let sample = FacetSample { user, ids, is_exact: total.is_exact };
+        let sample = FacetSample::load(db, user, ids, total.is_exact).await?;
         let library = library_size(db, user).await?;
         let is_counted_by_index = !total.is_exact && filter.is_of_flags_and_type();
         Ok(CountFacetsResponse {
@@ -155,7 +160,7 @@ impl Operation for CountFacets {
             types: if is_counted_by_index {
                 count_types(db, &without_types, bounds).await?
             } else {
-                sample.types(db).await?
+                sample.types()
             },
             states: if is_counted_by_index {
                 count_states(db, &filter, bounds).await?
@@ -163,7 +168,7 @@ impl Operation for CountFacets {
                 sample.states(db).await?
             },
             tags: if self.0.groups.is_empty() { top_tags(db, user).await? } else { sample.tags(db).await? },
-            sites: sample.sites(db).await?,
+            sites: sample.sites(),
         })
     }
 }
@@ -201,35 +206,71 @@ async fn library_size(db: &impl ConnectionTrait, user: UserId) -> Result<i64, Er
 struct FacetSample {
     user: UserId,
     ids: Vec<BookmarkId>,
+    values: Vec<FacetValues>,
     /// Whether these are all matches.
     is_exact: bool,
 }
 
+/// The values of a bookmark that are counted and that its own row has.
+#[derive(Debug, FromQueryResult)]
+struct FacetValues {
+    content_type: ContentType,
+    favorite: bool,
+    archived: bool,
+    progress: f64,
+    host: String,
+}
+
+impl FacetValues {
+    /// Returns the states of the bookmark that are counted. Those of its document are in another row.
+    fn states(&self) -> impl Iterator<Item = QueryState> {
+        let has = [
+            (QueryState::Unread, self.progress < 1.0),
+            (QueryState::Started, self.progress > 0.0 && self.progress < 1.0),
+            (QueryState::Archived, self.archived),
+            (QueryState::Favorite, self.favorite),
+        ];
+        has.into_iter().filter_map(|(state, has)| has.then_some(state))
+    }
+}
+
 impl FacetSample {
-    async fn types(&self, db: &impl ConnectionTrait) -> Result<Vec<Facet>, Error> {
-        let kind = bookmark::Column::ContentType.into_expr();
-        let counts = self.count(db, |ids| self.select(ids, kind.clone())).await?;
-        Ok(self.named(counts, ContentType::NAMES))
+    /// Reads the bookmarks with these ids.
+    async fn load(
+        db: &impl ConnectionTrait,
+        user: UserId,
+        ids: Vec<BookmarkId>,
+        is_exact: bool,
+    ) -> Result<Self, Error> {
+        use bookmark::Column as C;
+        let mut values = Vec::with_capacity(ids.len());
+        for batch in ids.chunks(BATCH_ROWS) {
+            let rows = bookmark::Entity::with_deleted(user)
+                .filter(C::Id.is_in(padded(batch)))
+                .select_only()
+                .columns([C::ContentType, C::Favorite, C::Archived, C::Progress])
+                .expr_as(authority(db.get_database_backend()), HOST);
+            values.extend(rows.into_model::<FacetValues>().all(db).await?);
+        }
+        Ok(Self { user, ids, values, is_exact })
+    }
+
+    fn types(&self) -> Vec<Facet> {
+        let counts = count_values(self.values.iter().map(|row| row.content_type.to_string()));
+        self.named(counts, ContentType::NAMES)
     }
 
     async fn states(&self, db: &impl ConnectionTrait) -> Result<Vec<Facet>, Error> {
-        use bookmark::Column as C;
-        let started = C::Progress.gt(0.0).and(C::Progress.lt(1.0));
-        let flags = [
-            (QueryState::Unread, C::Progress.lt(1.0)),
-            (QueryState::Started, started),
-            (QueryState::Archived, C::Archived.eq(true)),
-            (QueryState::Favorite, C::Favorite.eq(true)),
-        ];
-        let mut counts = Vec::new();
-        for (state, has_state) in flags {
-            let select = |ids: &[BookmarkId]| {
-                self.select(ids, Expr::value(state.to_string())).and_where(has_state.clone()).take()
-            };
-            counts.extend(self.count(db, select).await?);
-        }
+        let states = self.values.iter().flat_map(FacetValues::states);
+        let mut counts = count_values(states.map(|state| state.to_string()));
         counts.extend(self.count(db, |ids| self.select_statuses(ids)).await?);
         Ok(self.named(counts, <QueryState as NamedKind>::NAMES))
+    }
+
+    fn sites(&self) -> Vec<Facet> {
+        // Uploads have no host.
+        let hosts = self.values.iter().map(|row| &row.host).filter(|host| host.contains('.'));
+        self.most(count_values(hosts.cloned()))
     }
 
     async fn tags(&self, db: &impl ConnectionTrait) -> Result<Vec<Facet>, Error> {
@@ -246,26 +287,6 @@ impl FacetSample {
                 .take()
         };
         Ok(self.most(self.count(db, tags).await?))
-    }
-
-    async fn sites(&self, db: &impl ConnectionTrait) -> Result<Vec<Facet>, Error> {
-        let host = authority(db.get_database_backend());
-        let mut counts = self.count(db, |ids| self.select(ids, host.clone())).await?;
-        // Uploads have no host.
-        counts.retain(|(host, _)| host.contains('.'));
-        Ok(self.most(counts))
-    }
-
-    /// Selects a value of the bookmarks with these ids, with the number of bookmarks that have it.
-    fn select(&self, ids: &[BookmarkId], value: Expr) -> SelectStatement {
-        Query::select()
-            .expr_as(value.clone(), VALUE)
-            .expr_as(Expr::cust("COUNT(*)"), COUNT)
-            .from(bookmark::Entity)
-            .and_where(bookmark::Column::UserId.eq(self.user))
-            .and_where(bookmark::Column::Id.is_in(padded(ids)))
-            .group_by_col(VALUE)
-            .take()
     }
 
     /// Selects the states of the documents of the bookmarks with these ids that the web app shows.
@@ -321,6 +342,16 @@ impl FacetSample {
         let facet = |(value, count)| Facet { value, count: FacetCount { count, is_exact } };
         counts.into_iter().take(MAX_FACETS).map(facet).collect()
     }
+}
+
+/// Returns each value with how often it is there.
+fn count_values(values: impl Iterator<Item = String>) -> Vec<(String, usize)> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for value in values {
+        let count = counts.entry(value).or_default();
+        *count = count.saturating_add(1);
+    }
+    counts.into_iter().collect()
 }
 
 /// Returns a query without its groups that are a type alone, and these types.
