@@ -7,6 +7,9 @@ use values::plan::Plan;
 use crate::rest::projects::create_project;
 use crate::support::{Client, Response, Server, read_ticket};
 
+/// A form: the page that shows it, its address, its fields, and where what it creates is listed.
+type CreatingForm<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
+
 async fn count(session: &Client, list: &str, pointer: &str) -> usize {
     let listed = session.get(list).await;
     listed.data(200).pointer(pointer).unwrap().as_array().unwrap().len()
@@ -37,7 +40,7 @@ async fn form_that_is_sent_several_times_creates_one() {
     let decision = [("title", "A"), ("status", "decided")];
     let search = [("name", "A"), ("query", "is:unread")];
     let question = [("question", "And then?")];
-    let forms: [(&str, &str, &[(&str, &str)], &str, &str); 8] = [
+    let forms: [CreatingForm; 8] = [
         ("/projects/new", "/projects", &named, "/app/api/projects", "/projects"),
         ("/collections", "/collections", &named, "/app/api/collection-tree", "/collections"),
         (&new_note, &notes, &note, &api_notes, "/notes"),
