@@ -184,7 +184,7 @@ class CPlayer extends HTMLElement {
     place.hidden = !this.media.error;
   }
 
-  /** Keeps where one stopped: the first word of the row that is spoken, and the second, which alone tells it without a transcript. */
+  /** Saves the position: the first word of the current row, and the time, which is the only position of a recording without a transcript. */
   save() {
     if (!this.hasMoved) return;
     const words = this.rows[rowAt(this.starts, this.at)]?.querySelector("[data-start]");

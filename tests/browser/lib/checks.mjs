@@ -4,8 +4,8 @@ import { newPage, resolve } from "./browser.mjs";
 
 const NARROW = [360, 740];
 const SIZES = [[1280, 900], NARROW];
-// Rules of axe that the theme can break.
-const RULES_OF_COLOURS = ["color-contrast", "link-in-text-block"];
+// The rules of axe that depend on the theme.
+const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 const MAX_ASSET_BYTES = 100_000;
 const axeSource = await readFile(resolve("axe-core/axe.min.js"), "utf8");
 
@@ -33,7 +33,7 @@ export async function checkPage(world, spec) {
 async function checkWidth(page, spec, size) {
   const at = `${spec.path}, ${size[0]} px`;
   const isNarrow = size === NARROW;
-  const assets = noteAssets(page);
+  const assets = collectAssetUrls(page);
   // Modules for elements of the page are fetched by others, which may be after its load event.
   await visit(page, spec, isNarrow ? "load" : "networkidle");
   if (!isNarrow) await assertLight(page, assets, spec.path);
@@ -44,7 +44,7 @@ async function checkWidth(page, spec, size) {
   // The other theme has the same elements in other colours.
   await page.emulateMedia({ colorScheme: "dark" });
   await page.evaluate(() => Promise.all(document.getAnimations().map((it) => it.finished)).then(() => true));
-  await assertAccessible(page, `${at}, dark`, RULES_OF_COLOURS);
+  await assertAccessible(page, `${at}, dark`, COLOR_RULES);
   if (!isNarrow) {
     if (!spec.prepare) await assertStatic(page, at);
     return;
@@ -66,7 +66,7 @@ async function assertShownWithoutScript(page, spec) {
 }
 
 /** Returns the addresses of own styles, scripts, icons and fonts, which grow while a page loads. */
-function noteAssets(page) {
+function collectAssetUrls(page) {
   const urls = new Set();
   page.on("request", (request) => {
     const { pathname } = new URL(request.url());
@@ -76,17 +76,17 @@ function noteAssets(page) {
   return urls;
 }
 
-const sizes = new Map();
+const bytesOfAssets = new Map();
 
 /** Returns the bytes of an asset, uncompressed. */
-async function sizeOf(page, url) {
-  if (!sizes.has(url)) sizes.set(url, (await (await page.context().request.get(url)).body()).length);
-  return sizes.get(url);
+async function bytesOf(page, url) {
+  if (!bytesOfAssets.has(url)) bytesOfAssets.set(url, (await (await page.context().request.get(url)).body()).length);
+  return bytesOfAssets.get(url);
 }
 
 /** Asserts that a page loaded few bytes of assets before anything was done on it. */
 async function assertLight(page, assets, path) {
-  const files = await Promise.all([...assets].map(async (url) => [url, await sizeOf(page, url)]));
+  const files = await Promise.all([...assets].map(async (url) => [url, await bytesOf(page, url)]));
   const total = files.reduce((sum, [, bytes]) => sum + bytes, 0);
   if (total >= MAX_ASSET_BYTES) throw new Error(`${path}: ${total} bytes of assets\n${files.map(([url, bytes]) => `  ${bytes} ${url}`).join("\n")}`);
 }

@@ -69,7 +69,8 @@ impl TextlessDocument {
     }
 }
 
-/// Returns why a document of this status has no text to quote. It stands in parentheses behind the title; the web app translates it.
+/// Returns, in English, why a document of this status has no text to quote. Answers have it in parentheses after the title of the document;
+/// the web app replaces it by the same reason in the language of the page.
 pub fn textless_reason(status: DocumentStatus) -> &'static str {
     match status {
         DocumentStatus::Processing => "its text is not here yet",

@@ -211,7 +211,7 @@ struct FacetSample {
     is_exact: bool,
 }
 
-/// The values of a bookmark that are counted and that its own row has.
+/// The counted values of a bookmark that are columns of `bookmark`.
 #[derive(Debug, FromQueryResult)]
 struct FacetValues {
     content_type: ContentType,
@@ -222,7 +222,7 @@ struct FacetValues {
 }
 
 impl FacetValues {
-    /// Returns the states of the bookmark that are counted. Those of its document are in another row.
+    /// Returns the states of the bookmark that are counted, without those of its document.
     fn states(&self) -> impl Iterator<Item = QueryState> {
         let has = [
             (QueryState::Unread, self.progress < 1.0),
